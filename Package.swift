@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One list of settings for every Swift target: Swift 6 mode, and a warning is an error.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "pi-relay",
+  products: [
+    .library(name: "PluginSDK", targets: ["PluginSDK"])
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0")
+  ],
+  targets: [
+    // MARK: SDK
+    .target(name: "CLinux", path: "Sources/SDK/CLinux"),
+    .target(name: "RelayWire", path: "Sources/SDK/Wire", swiftSettings: strict),
+    .target(
+      name: "RelayPipes",
+      dependencies: ["CLinux", "RelayWire", .product(name: "DequeModule", package: "swift-collections")],
+      path: "Sources/SDK/Pipes", swiftSettings: strict),
+    .target(
+      name: "PluginSDK", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/SDK/Plugin", swiftSettings: strict),
+    // MARK: Supervisor
+    .target(
+      name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+    // MARK: Tests
+    .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
+    .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire"], swiftSettings: strict),
+    .testTarget(name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire"], swiftSettings: strict),
+  ]
+)

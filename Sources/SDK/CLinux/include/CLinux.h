@@ -1,0 +1,66 @@
+// What Swift cannot import from Linux: variadic calls, newer system calls, and posix_spawn's non-portable actions.
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/types.h>
+
+/// Makes a pipe whose two ends are closed on exec. Returns 0, or errno.
+int relay_pipe(int ends[2]);
+
+/// Turns O_NONBLOCK on. Returns 0, or errno.
+int relay_set_nonblocking(int fd);
+
+/// Asks the kernel for a larger pipe buffer; a refusal is harmless and ignored.
+void relay_enlarge_pipe(int fd, int bytes);
+
+/// Names the calling thread, as `ps -L` shows it (15 bytes at most).
+void relay_name_thread(const char *name);
+
+/// memmem: where `needle` first stands in `bytes`, or NULL.
+const void *relay_find(const void *bytes, size_t length, const void *needle, size_t needle_length);
+
+/// What a child is started with. Descriptors are this process's numbers; they become 0, 1 and 2.
+typedef struct {
+    const char *path;
+    char *const *argv;
+    char *const *envp;
+    const char *cwd; // NULL: this process's
+    int standard_input;
+    int standard_output;
+    int standard_error;
+    int extra_descriptor; // becomes 3, or -1 for none
+} relay_spawn_request;
+
+/// Starts a child as leader of its own process group, with default signals and no other descriptor of ours.
+/// Returns 0 and the pid, or the errno of the step that failed (an exec failure included).
+int relay_spawn(const relay_spawn_request *request, pid_t *pid);
+
+/// A descriptor that becomes readable when the process ends, or -1 with errno set.
+int relay_pidfd_open(pid_t pid);
+
+/// The user and process at the other end of a Unix socket. Returns 0, or errno.
+int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid);
+
+/// How many of this process's descriptors are in use, and its soft limit; -1 when unknown.
+int relay_open_descriptors(void);
+long relay_descriptor_limit(void);
+
+/// The start time of a process in clock ticks since boot (field 22 of its stat), or 0 when it does not exist.
+uint64_t relay_process_start_time(pid_t pid);
+
+/// The parent of a process, or -1.
+pid_t relay_process_parent(pid_t pid);
+
+/// Sends a signal to every process of this user whose environment holds `marker` (a whole "NAME=value"), except
+/// `spare`, and except those that have daemonised: reparented, leading their own session, standard descriptors not
+/// pipes. Returns how many were signalled.
+int relay_signal_marked(const char *marker, int signal, pid_t spare);
+
+/// Whether a process carries `marker` in its environment.
+int relay_process_is_marked(pid_t pid, const char *marker);
+
+#endif

@@ -1,0 +1,167 @@
+import CLinux
+import Glibc
+
+/// One thread that waits for descriptors and calls back when they are ready.
+///
+/// Callbacks run on the loop's thread, one after another, and must not block. A descriptor watched here is closed by
+/// `close(_:)`, on the loop's thread, so that no callback ever sees its number reused.
+package final class EventLoop: Sendable {
+  /// For protocol pipes: its callbacks only frame, scan and hand over.
+  package static let shared = EventLoop(name: "relay-io")
+  /// For logs: its callbacks may wait for a slow disk, which then slows nothing but the writers of those logs.
+  package static let logs = EventLoop(name: "relay-logs")
+
+  /// Bytes read at once; a pipe is asked to hold as many.
+  package static let chunkSize = 256 * 1024
+
+  package struct Interest: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package static let read = Interest(rawValue: EPOLLIN.rawValue)
+    package static let write = Interest(rawValue: EPOLLOUT.rawValue)
+  }
+
+  package struct Token: Hashable, Sendable {
+    fileprivate let number: UInt64
+  }
+
+  /// Called with a buffer that belongs to the loop and is shared by all callbacks.
+  package typealias Callback = @Sendable (UnsafeMutableRawBufferPointer) -> Void
+
+  private struct State {
+    var next: UInt64 = 1
+    var callbacks: [UInt64: Callback] = [:]
+    var errands: [@Sendable () -> Void] = []
+    var started = false
+  }
+
+  private let name: String
+  private let epoll: Int32
+  private let wakeup: Int32
+  private let state = Locked(State())
+
+  package init(name: String) {
+    self.name = name
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    precondition(epoll >= 0 && wakeup >= 0, "the system refused an event loop: \(String(cString: strerror(errno)))")
+    var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: 0))
+    epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup, &event)
+  }
+
+  /// Calls back whenever the descriptor is ready, until `close` or `forget`.
+  package func watch(_ descriptor: Int32, _ interest: Interest, _ callback: @escaping Callback) throws(SystemError)
+    -> Token
+  {
+    start()
+    let number = state.withLock { state in
+      let number = state.next
+      state.next += 1
+      state.callbacks[number] = callback
+      return number
+    }
+    var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: number))
+    if epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0 {
+      let error = SystemError("epoll_ctl")
+      state.withLock { _ = $0.callbacks.removeValue(forKey: number) }
+      throw error
+    }
+    return Token(number: number)
+  }
+
+  /// Changes what is waited for; the empty set pauses.
+  package func change(_ token: Token, _ descriptor: Int32, to interest: Interest) {
+    var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: token.number))
+    epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
+  }
+
+  /// Ends the watch and closes the descriptor, on the loop's thread.
+  package func close(_ token: Token, _ descriptor: Int32) {
+    perform { [self] in
+      epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+      state.withLock { _ = $0.callbacks.removeValue(forKey: token.number) }
+      _ = Glibc.close(descriptor)
+    }
+  }
+
+  /// Runs something on the loop's thread, soon, in the order of the calls.
+  package func perform(_ errand: @escaping @Sendable () -> Void) {
+    start()
+    state.withLock { $0.errands.append(errand) }
+    var one: UInt64 = 1
+    _ = write(wakeup, &one, 8)
+  }
+
+  private func start() {
+    let mustStart = state.withLock { state in
+      defer { state.started = true }
+      return !state.started
+    }
+    if mustStart { LoopThread.start(name: name) { [self] in run() } }
+  }
+
+  private func run() {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.chunkSize, alignment: 64)
+    defer { buffer.deallocate() }
+    let capacity: Int32 = 64
+    let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Int(capacity))
+    defer { events.deallocate() }
+    while true {
+      let count = epoll_wait(epoll, events, capacity, -1)
+      if count < 0 {
+        if errno == EINTR { continue }
+        return
+      }
+      for index in 0..<Int(count) {
+        let number = events[index].data.u64
+        if number == 0 {
+          runErrands()
+        } else if let callback = state.withLock({ $0.callbacks[number] }) {
+          callback(buffer)
+        }
+      }
+    }
+  }
+
+  private func runErrands() {
+    var counter: UInt64 = 0
+    _ = read(wakeup, &counter, 8)
+    let errands = state.withLock { state in
+      defer { state.errands = [] }
+      return state.errands
+    }
+    for errand in errands { errand() }
+  }
+}
+
+/// A detached thread with a small stack and a name visible in `ps -L`.
+package enum LoopThread {
+  private final class Body {
+    let name: String
+    let run: @Sendable () -> Void
+    init(name: String, run: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.run = run
+    }
+  }
+
+  package static func start(name: String, _ run: @escaping @Sendable () -> Void) {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    pthread_attr_setstacksize(&attributes, 512 * 1024)
+    var thread = pthread_t()
+    let body = Unmanaged.passRetained(Body(name: name, run: run))
+    let code = pthread_create(
+      &thread, &attributes,
+      { argument in
+        guard let argument else { return nil }
+        let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        relay_name_thread(body.name)
+        body.run()
+        return nil
+      }, body.toOpaque())
+    pthread_attr_destroy(&attributes)
+    precondition(code == 0, "the system refused a thread: \(String(cString: strerror(code)))")
+  }
+}

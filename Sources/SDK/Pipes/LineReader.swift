@@ -1,0 +1,84 @@
+import CLinux
+import Glibc
+package import RelayWire
+
+/// Reads lines from a descriptor that it owns, without ever holding back: what arrives is delivered at once.
+package final class LineReader: Sendable {
+  /// The handlers run on the loop's thread, in order; the bytes they see are valid only during the call.
+  package struct Handlers: Sendable {
+    package var line: @Sendable (FramedLine) -> Void
+    /// Shown the beginning of a long line; answering false drops the rest of it.
+    package var judge: @Sendable (UnsafeRawBufferPointer) -> Bool
+    /// The stream has ended and the descriptor is closed. Called once.
+    package var end: @Sendable () -> Void
+
+    package init(
+      line: @escaping @Sendable (FramedLine) -> Void,
+      judge: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool = { _ in true },
+      end: @escaping @Sendable () -> Void = {}
+    ) {
+      self.line = line
+      self.judge = judge
+      self.end = end
+    }
+  }
+
+  private struct State {
+    var framer: LineFramer
+    var descriptor: Int32
+    var token: EventLoop.Token?
+  }
+
+  private let loop: EventLoop
+  private let handlers: Handlers
+  private let state: Locked<State>
+
+  package init(
+    descriptor: Int32, maximumLineLength: Int, loop: EventLoop = .shared, handlers: Handlers
+  ) {
+    self.loop = loop
+    self.handlers = handlers
+    state = Locked(State(framer: LineFramer(maximumLineLength: maximumLineLength), descriptor: descriptor))
+  }
+
+  /// Begins to read. The reader stays alive until the stream ends or `close` is called.
+  package func start() throws(SystemError) {
+    let descriptor = state.withLock { $0.descriptor }
+    let code = relay_set_nonblocking(descriptor)
+    if code != 0 { throw SystemError("fcntl", code: code) }
+    relay_enlarge_pipe(descriptor, Int32(EventLoop.chunkSize))
+    let token = try loop.watch(descriptor, .read) { [self] buffer in readOnce(buffer) }
+    state.withLock { $0.token = token }
+  }
+
+  /// Stops reading; `end` is called unless it was already.
+  package func close() {
+    loop.perform { [self] in finish() }
+  }
+
+  /// Only on the loop's thread.
+  private func readOnce(_ buffer: UnsafeMutableRawBufferPointer) {
+    let descriptor = state.withLock { $0.descriptor }
+    guard descriptor >= 0 else { return }
+    let count = read(descriptor, buffer.baseAddress, buffer.count)
+    if count > 0 {
+      let chunk = UnsafeRawBufferPointer(start: buffer.baseAddress, count: count)
+      state.withLock { $0.framer.feed(chunk, judge: handlers.judge, deliver: handlers.line) }
+    } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+      finish()
+    }
+  }
+
+  /// Only on the loop's thread.
+  private func finish() {
+    let ended: (Int32, EventLoop.Token?)? = state.withLock { state in
+      guard state.descriptor >= 0 else { return nil }
+      state.framer.finish(deliver: handlers.line)
+      defer { state.descriptor = -1 }
+      return (state.descriptor, state.token)
+    }
+    guard let (descriptor, token) = ended else { return }
+    if let token { loop.close(token, descriptor) } else { _ = Glibc.close(descriptor) }
+    handlers.end()
+  }
+}

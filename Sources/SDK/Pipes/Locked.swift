@@ -1,0 +1,32 @@
+import Glibc
+
+/// A value behind a lock.
+///
+/// `Synchronization.Mutex` forbids touching unsafe pointers and non-sendable closures inside its critical section, and
+/// thread sanitizer reports it falsely on Linux; a plain pthread lock has neither trouble.
+///
+/// `@unchecked`: the value is reached only inside `withLock`, which holds the lock for the whole call.
+package final class Locked<Value>: @unchecked Sendable {
+  private let lock: UnsafeMutablePointer<pthread_mutex_t>
+  private var value: Value
+
+  package init(_ value: sending Value) {
+    self.value = value
+    lock = .allocate(capacity: 1)
+    pthread_mutex_init(lock, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(lock)
+    lock.deallocate()
+  }
+
+  /// Runs `body` with the value. Not re-entrant; nothing slow belongs in here.
+  package func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    return try body(&value)
+  }
+}

@@ -1,0 +1,334 @@
+import Glibc
+package import RelayWire
+import Synchronization
+
+/// Why a request got no result.
+package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The other side answered with an error.
+  case refused(WireError)
+  /// No answer within the limit.
+  case timedOut(method: String)
+  /// The connection ended first: whether the request was carried out is unknown.
+  case closed
+  /// The request was never sent: too much is waiting already, or the connection had ended.
+  case notSent(String)
+  /// The answer is not what the protocol says.
+  case unreadable(method: String, String)
+
+  package var description: String {
+    switch self {
+    case .refused(let error): error.message
+    case .timedOut(let method): "no answer to \(method) in time"
+    case .closed: "the connection ended"
+    case .notSent(let why): "not sent: \(why)"
+    case .unreadable(let method, let why): "the answer to \(method) is unreadable: \(why)"
+    }
+  }
+}
+
+/// One JSON-RPC connection over a pair of descriptors: requests in both directions, answers matched by id.
+///
+/// Incoming requests arrive on `requests` in order, at most `ProtocolLimits` of them unanswered; more are answered
+/// `busy` at once. Every line counts as a sign of life.
+package final class Peer: Sendable {
+  /// Something on the wire that is not part of the protocol: for the log.
+  package enum Oddity: Sendable, Equatable {
+    case notProtocol(beginning: String)
+    case tooLong(bytes: Int)
+    case unfinished(bytes: Int)
+    case unknownAnswer(RequestID?)
+    case ignoredNotification(String)
+  }
+
+  private struct State {
+    var nextID: Int64 = 1
+    var waiting: [Int64: CheckedContinuation<[UInt8], any Error>] = [:]
+    var abandoned: Set<Int64> = []
+    var open: [RequestID: Int] = [:]
+    var openBytes = 0
+    var ended = false
+  }
+
+  package let requests: AsyncStream<IncomingRequest>
+  /// Nanoseconds of the last line, by `SuspendingClock`.
+  private let heard = Atomic<Int64>(0)
+  private let incoming: AsyncStream<IncomingRequest>.Continuation
+  private let state = Locked(State())
+  private let outbox: Outbox
+  private let clock: any Clock<Duration>
+  private let oddity: @Sendable (Oddity) -> Void
+  private let reader: Locked<LineReader?> = Locked(nil)
+
+  /// Takes over both descriptors.
+  package init(
+    input: Int32, output: Int32, clock: any Clock<Duration> = SuspendingClock(),
+    maximumLineLength: Int = ProtocolLimits.maximumLineLength,
+    oddity: @escaping @Sendable (Oddity) -> Void = { _ in }
+  ) {
+    self.clock = clock
+    self.oddity = oddity
+    outbox = Outbox(descriptor: output, limit: ProtocolLimits.maximumBytesInFlight)
+    (requests, incoming) = AsyncStream.makeStream()
+    let reader = LineReader(
+      descriptor: input, maximumLineLength: maximumLineLength,
+      handlers: .init(
+        line: { [weak self] in self?.take($0) },
+        end: { [weak self] in self?.end() }))
+    self.reader.withLock { $0 = reader }
+  }
+
+  /// Begins to read. `requests` ends when the connection does.
+  package func start() throws(SystemError) {
+    markHeard()
+    try reader.withLock { $0 }?.start()
+  }
+
+  /// How long ago the last line arrived.
+  package var silence: Duration {
+    .nanoseconds(Self.now() - heard.load(ordering: .relaxed))
+  }
+
+  /// Whether the other side has requests of ours to answer.
+  package var awaitsAnswers: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+  /// Sends a request and waits for its answer.
+  package func request<Request: WireRequest>(_ request: Request, within limit: Duration?) async throws(PeerError)
+    -> Request.Reply
+  {
+    let answer = try await roundTrip(Request.method, within: limit) { id in
+      try JSONCoding.encode(RequestLine(id: .integer(id), method: Request.method, params: request))
+    }
+    do {
+      return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: answer).result
+    } catch {
+      throw .unreadable(method: Request.method, "\(error)")
+    }
+  }
+
+  private func roundTrip(
+    _ method: String, within limit: Duration?, _ encode: @Sendable @escaping (Int64) throws -> [UInt8]
+  ) async throws(PeerError) -> [UInt8] {
+    let id = state.withLock { state in
+      defer { state.nextID += 1 }
+      return state.nextID
+    }
+    do {
+      return try await withDeadline(limit, clock: clock) { [self] in
+        try await withTaskCancellationHandler {
+          try await withCheckedThrowingContinuation { send(id, encode, $0) }
+        } onCancel: {
+          abandon(id)
+        }
+      }
+    } catch let error as PeerError {
+      throw error
+    } catch is DeadlineExceeded {
+      throw .timedOut(method: method)
+    } catch {
+      throw .closed
+    }
+  }
+
+  private func send(
+    _ id: Int64, _ encode: (Int64) throws -> [UInt8], _ continuation: CheckedContinuation<[UInt8], any Error>
+  ) {
+    let line: [UInt8]
+    do {
+      line = try encode(id) + [0x0A]
+    } catch {
+      continuation.resume(throwing: PeerError.notSent("\(error)"))
+      return
+    }
+    let refusal: PeerError? = state.withLock { state in
+      if state.abandoned.remove(id) != nil { return .closed }
+      if state.ended { return .notSent("the connection has ended") }
+      state.waiting[id] = continuation
+      return nil
+    }
+    if let refusal {
+      continuation.resume(throwing: refusal)
+      return
+    }
+    do {
+      try outbox.send(line)
+    } catch {
+      let why = error == .full ? "the other side does not read" : "the connection has ended"
+      takeWaiter(id)?.resume(throwing: PeerError.notSent(why))
+    }
+  }
+
+  /// The waiter no longer waits. Remembers ids that were given up before they were sent.
+  private func abandon(_ id: Int64) {
+    let waiter = state.withLock { state -> CheckedContinuation<[UInt8], any Error>? in
+      if let waiter = state.waiting.removeValue(forKey: id) { return waiter }
+      if state.nextID - id < 1_000 { state.abandoned.insert(id) }
+      if state.abandoned.count > 1_000 { state.abandoned = state.abandoned.filter { state.nextID - $0 < 1_000 } }
+      return nil
+    }
+    waiter?.resume(throwing: PeerError.closed)
+  }
+
+  private func takeWaiter(_ id: Int64) -> CheckedContinuation<[UInt8], any Error>? {
+    state.withLock { $0.waiting.removeValue(forKey: id) }
+  }
+
+  /// Ends our side after what was sent is written; the other side sees end of file.
+  package func finish() {
+    outbox.finish()
+  }
+
+  /// Ends the connection now.
+  package func close() {
+    outbox.abandon()
+    reader.withLock { $0 }?.close()
+  }
+
+  // MARK: - Only on the loop's thread
+
+  private static func now() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  private func markHeard() {
+    heard.store(Self.now(), ordering: .relaxed)
+  }
+
+  private func take(_ framed: FramedLine) {
+    markHeard()
+    switch framed {
+    case .line(let bytes): takeLine(bytes)
+    case .tooLong(let length), .dismissed(let length): oddity(.tooLong(bytes: length))
+    case .unfinished(let bytes): oddity(.unfinished(bytes: bytes.count))
+    }
+  }
+
+  private func takeLine(_ bytes: UnsafeRawBufferPointer) {
+    guard let envelope = Envelope(bytes) else {
+      oddity(.notProtocol(beginning: String(decoding: bytes.prefix(200), as: UTF8.self)))
+      return
+    }
+    switch envelope.kind {
+    case .request(let id, let method): takeRequest(id, method, bytes)
+    case .notification(let method): oddity(.ignoredNotification(method))
+    case .result(let id):
+      if let waiter = waiter(for: id) { waiter.resume(returning: Array(bytes)) }
+    case .failure(let id):
+      guard let waiter = waiter(for: id) else { return }
+      do {
+        waiter.resume(throwing: PeerError.refused(try JSONCoding.decode(ErrorOf.self, from: bytes).error))
+      } catch {
+        waiter.resume(throwing: PeerError.unreadable(method: "a request", "\(error)"))
+      }
+    }
+  }
+
+  private func waiter(for id: RequestID?) -> CheckedContinuation<[UInt8], any Error>? {
+    if case .integer(let number)? = id, let waiter = takeWaiter(number) { return waiter }
+    // A late answer to a request that was given up, or a second answer: neither may end the connection.
+    oddity(.unknownAnswer(id))
+    return nil
+  }
+
+  private func takeRequest(_ id: RequestID, _ method: String, _ bytes: UnsafeRawBufferPointer) {
+    let refusal: WireError? = state.withLock { state in
+      if state.open[id] != nil { return WireError(.invalidRequest, "id is in use by an unanswered request") }
+      if state.open.count >= ProtocolLimits.maximumRequestsInFlight
+        || state.openBytes + bytes.count > ProtocolLimits.maximumBytesInFlight
+      {
+        return WireError(.busy, "too many unanswered requests; send it again later")
+      }
+      state.open[id] = bytes.count
+      state.openBytes += bytes.count
+      return nil
+    }
+    if let refusal {
+      write(FailureLine(id: id, error: refusal))
+      return
+    }
+    incoming.yield(IncomingRequest(id: id, method: method, line: Array(bytes), peer: self))
+  }
+
+  private func end() {
+    incoming.finish()
+    let waiting = state.withLock { state in
+      state.ended = true
+      defer { state.waiting = [:] }
+      return state.waiting
+    }
+    outbox.abandon()
+    for waiter in waiting.values { waiter.resume(throwing: PeerError.closed) }
+  }
+
+  // MARK: - Answers
+
+  fileprivate func answer(_ id: RequestID, _ line: some Encodable) {
+    state.withLock { state in
+      if let bytes = state.open.removeValue(forKey: id) { state.openBytes -= bytes }
+    }
+    write(line)
+  }
+
+  private func write(_ line: some Encodable) {
+    do {
+      try outbox.send(JSONCoding.encode(line) + [0x0A])
+    } catch {
+      // An answer that cannot be delivered has nobody to be reported to: the connection has ended, and its reader
+      // says so.
+    }
+  }
+}
+
+/// A request of the other side. Must be answered once, by `reply` or `fail`; forgetting it answers an internal error.
+package final class IncomingRequest: Sendable {
+  package let method: String
+  private let id: RequestID
+  private let line: [UInt8]
+  private let peer: Peer
+  private let answered = Atomic<Bool>(false)
+
+  fileprivate init(id: RequestID, method: String, line: [UInt8], peer: Peer) {
+    self.id = id
+    self.method = method
+    self.line = line
+    self.peer = peer
+  }
+
+  deinit {
+    fail(WireError(.internalError, "the request was not handled"))
+  }
+
+  /// The parameters, or a `WireError` fit to be the answer.
+  package func params<Params: Decodable>(_ type: Params.Type) throws(WireError) -> Params {
+    do {
+      return try JSONCoding.decode(ParamsOf<Params>.self, from: line).params
+    } catch {
+      throw WireError(.invalidParams, "\(method): \(Self.explain(error))")
+    }
+  }
+
+  package func reply(_ value: some Codable) {
+    guard !answered.exchange(true, ordering: .relaxed) else { return }
+    peer.answer(id, ResultLine(id: id, result: value))
+  }
+
+  package func fail(_ error: WireError) {
+    guard !answered.exchange(true, ordering: .relaxed) else { return }
+    peer.answer(id, FailureLine(id: id, error: error))
+  }
+
+  private static func explain(_ error: any Error) -> String {
+    switch error as? DecodingError {
+    case .keyNotFound(let key, let context): "\(path(context))\(key.stringValue) is missing"
+    case .typeMismatch(let type, let context): "\(path(context)) is not a \(type)"
+    case .valueNotFound(let type, let context): "\(path(context)) is null, not a \(type)"
+    case .dataCorrupted(let context): "\(path(context)) \(context.debugDescription)"
+    default: "unreadable parameters"
+    }
+  }
+
+  private static func path(_ context: DecodingError.Context) -> String {
+    context.codingPath.dropFirst().map { $0.stringValue + "." }.joined()
+  }
+}

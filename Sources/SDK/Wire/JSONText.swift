@@ -1,0 +1,95 @@
+/// Escapes and unescapes JSON strings as bytes.
+public enum JSONText {
+  /// Appends the UTF-8 text of an escaped JSON string. A lone surrogate becomes U+FFFD: pi may send half of an emoji.
+  public static func unescape(_ raw: UnsafeRawBufferPointer, into out: inout [UInt8]) {
+    out.reserveCapacity(out.count + raw.count)
+    var index = 0
+    while index < raw.count {
+      let byte = raw[index]
+      guard byte == 0x5C, index + 1 < raw.count else {
+        out.append(byte)
+        index += 1
+        continue
+      }
+      let kind = raw[index + 1]
+      index += 2
+      switch kind {
+      case UInt8(ascii: "n"): out.append(0x0A)
+      case UInt8(ascii: "t"): out.append(0x09)
+      case UInt8(ascii: "r"): out.append(0x0D)
+      case UInt8(ascii: "b"): out.append(0x08)
+      case UInt8(ascii: "f"): out.append(0x0C)
+      case UInt8(ascii: "u"): unescapeUnit(raw, &index, into: &out)
+      default: out.append(kind)
+      }
+    }
+  }
+
+  /// Reads `XXXX` (after `\u`) at the index, joining a surrogate pair.
+  private static func unescapeUnit(_ raw: UnsafeRawBufferPointer, _ index: inout Int, into out: inout [UInt8]) {
+    guard let unit = hexUnit(raw, index) else { return append(0xFFFD, to: &out) }
+    index += 4
+    guard (0xD800..<0xE000).contains(unit) else { return append(UInt32(unit), to: &out) }
+    if unit < 0xDC00, index + 6 <= raw.count, raw[index] == 0x5C, raw[index + 1] == UInt8(ascii: "u"),
+      let low = hexUnit(raw, index + 2), (0xDC00..<0xE000).contains(low)
+    {
+      index += 6
+      append(0x10000 + ((UInt32(unit) - 0xD800) << 10) + (UInt32(low) - 0xDC00), to: &out)
+    } else {
+      append(0xFFFD, to: &out)
+    }
+  }
+
+  /// The four hexadecimal digits at `index`, or nil.
+  public static func hexUnit(_ raw: UnsafeRawBufferPointer, _ index: Int) -> UInt16? {
+    guard index + 4 <= raw.count else { return nil }
+    var value: UInt16 = 0
+    for offset in 0..<4 {
+      let byte = raw[index + offset]
+      let digit: UInt8
+      switch byte {
+      case 0x30...0x39: digit = byte - 0x30
+      case 0x41...0x46: digit = byte - 0x41 + 10
+      case 0x61...0x66: digit = byte - 0x61 + 10
+      default: return nil
+      }
+      value = value << 4 | UInt16(digit)
+    }
+    return value
+  }
+
+  private static func append(_ scalar: UInt32, to out: inout [UInt8]) {
+    let character = Unicode.Scalar(scalar) ?? "\u{FFFD}"
+    out.append(contentsOf: UTF8.encode(character) ?? UTF8.encodedReplacementCharacter)
+  }
+
+  /// Replaces every escaped surrogate that has no partner by `\ufffd`, so that a strict decoder accepts the line.
+  /// Nil when there is nothing to replace.
+  public static func repairingLoneSurrogates(_ raw: UnsafeRawBufferPointer) -> [UInt8]? {
+    var repaired: [UInt8]?
+    var index = 0
+    while index + 1 < raw.count {
+      guard raw[index] == 0x5C else {
+        index += 1
+        continue
+      }
+      guard raw[index + 1] == UInt8(ascii: "u"), let unit = hexUnit(raw, index + 2),
+        (0xD800..<0xE000).contains(unit)
+      else {
+        index += 2
+        continue
+      }
+      let hasPartner =
+        unit < 0xDC00 && index + 12 <= raw.count && raw[index + 6] == 0x5C && raw[index + 7] == UInt8(ascii: "u")
+        && hexUnit(raw, index + 8).map { (0xDC00..<0xE000).contains($0) } == true
+      if hasPartner {
+        index += 12
+        continue
+      }
+      if repaired == nil { repaired = Array(raw) }
+      repaired?.replaceSubrange(index..<index + 6, with: Array("\\ufffd".utf8))
+      index += 6
+    }
+    return repaired
+  }
+}

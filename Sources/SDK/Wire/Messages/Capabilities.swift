@@ -1,0 +1,71 @@
+/// Facts about a plugin. Everything is optional: what is not stated is not there.
+public struct Capabilities: Codable, Sendable, Equatable {
+  /// Longest text of one message, counted in `lengthUnit`.
+  public var maximumTextLength: Int?
+  public var lengthUnit: LengthUnit?
+  /// Messages can be changed after sending.
+  public var edit: Bool?
+  public var typing: Bool?
+  public var threads: Bool?
+  public var buttons: ButtonLimits?
+  /// Largest file in bytes; absent: no files.
+  public var maximumFileBytes: Int?
+  public var reactions: Bool?
+  public var ephemeral: Bool?
+  /// The dialect `format.render` is asked for: `plain`, `discord`, `markdown`, …
+  public var dialect: String?
+  /// Shortest time between two edits of one message, in milliseconds.
+  public var minimumEditInterval: Int?
+  /// The platform refuses a second message with the same key.
+  public var idempotencyKey: Bool?
+  /// `message.lookup` finds a message by key.
+  public var lookup: Bool?
+  public var commandsMenu: Bool?
+  /// Service methods this plugin answers, for example `format.render`.
+  public var services: [String]?
+  /// Dialects a formatter renders.
+  public var dialects: [String]?
+
+  public init() {}
+
+  /// A messenger's usual facts.
+  public static func messenger(
+    maximumTextLength: Int, unit: LengthUnit = .utf16, dialect: String = "plain", edit: Bool = false
+  ) -> Capabilities {
+    var capabilities = Capabilities()
+    capabilities.maximumTextLength = maximumTextLength
+    capabilities.lengthUnit = unit
+    capabilities.dialect = dialect
+    capabilities.edit = edit
+    return capabilities
+  }
+}
+
+/// What a platform counts when it limits the length of a text.
+public enum LengthUnit: String, Codable, Sendable, CaseIterable {
+  case utf8, utf16, scalars, graphemes
+
+  /// The length of a text in this unit.
+  public func count(_ text: some StringProtocol) -> Int {
+    switch self {
+    case .utf8: text.utf8.count
+    case .utf16: text.utf16.count
+    case .scalars: text.unicodeScalars.count
+    case .graphemes: text.count
+    }
+  }
+}
+
+public struct ButtonLimits: Codable, Sendable, Equatable {
+  public var rows: Int
+  public var perRow: Int
+  public var labelLength: Int
+  public var idLength: Int
+
+  public init(rows: Int, perRow: Int, labelLength: Int, idLength: Int) {
+    self.rows = rows
+    self.perRow = perRow
+    self.labelLength = labelLength
+    self.idLength = idLength
+  }
+}

@@ -1,0 +1,115 @@
+package import RelayWire
+
+/// What pi said, as far as anyone here needs it. Text deltas do not appear: they take the scanner's fast way.
+package enum PiEvent: Sendable, Equatable {
+  case response(PiResponse)
+  case agentStart
+  /// `willRetry` is nil where pi does not say (older releases, or a line too long to keep).
+  case agentEnd(willRetry: Bool?)
+  /// Nothing further will happen by itself (newer releases).
+  case agentSettled
+  case messageStart(role: String)
+  case messageEnd(PiMessage)
+  case toolStart(id: String, name: String, arguments: JSONValue)
+  case toolEnd(id: String, name: String, failed: Bool, images: [PiImage])
+  case compactionStart(reason: String?)
+  case compactionEnd(aborted: Bool, willRetry: Bool, tokensBefore: Int64?, error: String?)
+  case retryStart(attempt: Int64, of: Int64, delayMilliseconds: Int64, error: String?)
+  case retryEnd(succeeded: Bool, error: String?)
+  case dialog(PiDialog)
+  case notify(message: String, kind: String?)
+  case extensionError(path: String?, message: String)
+  case sessionName(String?)
+  /// A type that needs nothing done, or one this version does not know.
+  case other(type: String)
+  /// Not one of pi's lines: an extension printed it, or a colour code came first.
+  case noise(beginning: String)
+}
+
+/// A finished message of the conversation; for an assistant's, the authoritative text.
+package struct PiMessage: Sendable, Equatable {
+  package var role: String
+  package var text: String
+  package var stopReason: String?
+  package var errorMessage: String?
+}
+
+/// A question of the agent that waits for `extension_ui_response`.
+package struct PiDialog: Sendable, Equatable {
+  package enum Kind: String, Sendable { case select, confirm, input, editor }
+
+  package var id: String
+  package var kind: Kind
+  package var title: String
+  package var message: String?
+  package var options: [String]
+  package var placeholder: String?
+  package var prefill: String?
+  /// Milliseconds after which pi answers by itself.
+  package var timeout: Int64?
+}
+
+/// The answer to a command of ours. Older releases leave out the id of some failures.
+package struct PiResponse: Sendable, Equatable {
+  package var id: String?
+  package var command: String?
+  package var success: Bool
+  package var error: String?
+  /// The line itself, for reading `data`.
+  package var line: [UInt8]
+
+  private struct Body<Payload: Decodable>: Decodable { var data: Payload }
+
+  /// Reads `data`.
+  package func data<Payload: Decodable>(_ type: Payload.Type) throws -> Payload {
+    try JSONCoding.decode(Body<Payload>.self, from: line).data
+  }
+}
+
+// What the answers we read hold; everything optional that some release leaves out.
+
+package struct PiState: Decodable, Sendable, Equatable {
+  package struct Model: Decodable, Sendable, Equatable {
+    package var id: String
+    package var name: String?
+    package var provider: String?
+    package var input: [String]?
+    package var contextWindow: Int?
+  }
+  package var model: Model?
+  package var isStreaming: Bool?
+  package var isCompacting: Bool?
+  package var sessionFile: String?
+  package var sessionId: String?
+  package var sessionName: String?
+  package var messageCount: Int?
+}
+
+package struct PiCommandList: Decodable, Sendable, Equatable {
+  package struct Command: Decodable, Sendable, Equatable {
+    package var name: String
+    package var description: String?
+    package var source: String?
+  }
+  package var commands: [Command]
+}
+
+package struct PiModelList: Decodable, Sendable, Equatable {
+  package var models: [PiState.Model]
+}
+
+package struct PiEntries: Decodable, Sendable, Equatable {
+  package struct Entry: Decodable, Sendable, Equatable {
+    package struct Message: Decodable, Sendable, Equatable {
+      package var role: String
+    }
+    package var type: String
+    package var id: String?
+    package var message: Message?
+  }
+  package var entries: [Entry]
+  package var leafId: String?
+
+  /// Whether the person's message is among them.
+  package var holdUserMessage: Bool { entries.contains { $0.message?.role == "user" } }
+}

@@ -1,0 +1,189 @@
+import FoundationEssentials
+import PiRPC
+import RelayWire
+import Testing
+
+/// The recordings of the real program, by dialect.
+enum Recordings {
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: "Transcripts")
+
+  static let all: [String] = ["current", "cumulative"].flatMap { dialect in
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: dialect).path)) ?? []
+    return names.sorted().map { "\(dialect)/\($0)" }
+  }
+
+  static func lines(_ name: String) throws -> [[UInt8]] {
+    let bytes = [UInt8](try Data(contentsOf: folder.appending(path: name)))
+    return bytes.split(separator: 0x0A).map(Array.init)
+  }
+}
+
+/// What a full parse says a line holds.
+private enum FullParse {
+  struct Line: Decodable {
+    struct Update: Decodable {
+      var type: String
+      var delta: String?
+    }
+    var type: String
+    var assistantMessageEvent: Update?
+  }
+
+  static func delta(_ bytes: [UInt8]) -> String? {
+    guard let line = try? JSONCoding.decode(Line.self, from: bytes), line.type == "message_update",
+      line.assistantMessageEvent?.type == "text_delta"
+    else { return nil }
+    return line.assistantMessageEvent?.delta
+  }
+
+  static func type(_ bytes: [UInt8]) -> String? {
+    try? JSONCoding.decode(Line.self, from: bytes).type
+  }
+}
+
+private func scanDelta(_ bytes: [UInt8], with scanner: inout PiEventScanner) -> String? {
+  var out: [UInt8] = []
+  let scanned = bytes.withUnsafeBytes { line in
+    scanner.scan(line) { raw, _ in JSONText.unescape(raw, into: &out) }
+  }
+  return scanned == .delta ? String(decoding: out, as: UTF8.self) : nil
+}
+
+@Suite struct PiEventScannerTests {
+  @Test func `there are recordings of both dialects`() {
+    #expect(Recordings.all.count { $0.hasPrefix("current/") } >= 15)
+    #expect(Recordings.all.count { $0.hasPrefix("cumulative/") } >= 12)
+  }
+
+  @Test(arguments: Recordings.all) func `agrees with a full parse on every recorded line`(name: String) throws {
+    var scanner = PiEventScanner()
+    for bytes in try Recordings.lines(name) {
+      #expect(scanDelta(bytes, with: &scanner) == FullParse.delta(bytes))
+    }
+  }
+
+  @Test(arguments: Recordings.all) func `knows every recorded event`(name: String) throws {
+    var scanner = PiEventScanner()
+    for bytes in try Recordings.lines(name) {
+      let scanned = bytes.withUnsafeBytes { scanner.scan($0) { _, _ in } }
+      if case .event(.noise) = scanned {
+        #expect(FullParse.type(bytes) == nil, "\(String(decoding: bytes.prefix(120), as: UTF8.self))")
+      }
+    }
+  }
+
+  @Test(arguments: Recordings.all) func `tells the dialects apart`(name: String) throws {
+    var scanner = PiEventScanner()
+    for bytes in try Recordings.lines(name) { _ = bytes.withUnsafeBytes { scanner.scan($0) { _, _ in } } }
+    if let whole = scanner.sendsWholeMessages { #expect(whole == name.hasPrefix("cumulative/")) }
+  }
+
+  @Test(arguments: Recordings.all) func `deltas add up to each message's authoritative text`(name: String) throws {
+    var scanner = PiEventScanner()
+    var text = DeltaText()
+    for bytes in try Recordings.lines(name) {
+      let scanned = bytes.withUnsafeBytes { line in scanner.scan(line) { text.append($0, escaped: $1) } }
+      switch scanned {
+      case .event(.messageStart): _ = text.take()
+      case .event(.messageEnd(let message)) where message.role == "assistant":
+        let shown = String(decoding: text.take(), as: UTF8.self)
+        // An aborted or failed message may end with text whose deltas never came, never the other way round.
+        #expect(message.text.hasPrefix(shown) || message.text.contains("\u{FFFD}"))
+        if message.stopReason == "stop" { #expect(message.text == shown || message.text.contains("\u{FFFD}")) }
+      default: break
+      }
+    }
+  }
+
+  @Test func `agrees with a full parse on 10,000 generated events`() throws {
+    var generator = SplitMix(seed: 20_261_122)
+    var scanner = PiEventScanner()
+    for _ in 0..<10_000 {
+      let line = GeneratedEvent.line(using: &generator)
+      let bytes = Array(line.utf8)
+      #expect(scanDelta(bytes, with: &scanner) == FullParse.delta(bytes), "\(line)")
+    }
+  }
+
+  @Test(arguments: ["null", "[]", "\u{1B}[32mhello", "{\"type\":", "{\"typ\":\"x\"}", "{}", "]["])
+  func `noise is noise`(text: String) {
+    var scanner = PiEventScanner()
+    let scanned = Array(text.utf8).withUnsafeBytes { scanner.scan($0) { _, _ in } }
+    guard case .event(.noise) = scanned else {
+      Issue.record("\(scanned)")
+      return
+    }
+  }
+
+  @Test func `an event of a known type in an unknown shape ends nothing`() {
+    var scanner = PiEventScanner()
+    let line = #"{"type":"message_end","message":"later"}"#
+    let scanned = Array(line.utf8).withUnsafeBytes { scanner.scan($0) { _, _ in } }
+    #expect(scanned == .event(.noise(beginning: line)))
+  }
+
+  @Test func `a long cumulative update is read from its beginning and dropped`() {
+    var scanner = PiEventScanner()
+    let long = String(repeating: "x", count: 100_000)
+    let line =
+      #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"héllo","partial":{"t":""#
+      + long
+    var text = DeltaText()
+    let judged = Array(line.utf8).withUnsafeBytes { scanner.judge($0) { text.append($0, escaped: $1) } }
+    #expect(!judged.keep)
+    #expect(String(decoding: text.take(), as: UTF8.self) == "héllo")
+    #expect(scanner.sendsWholeMessages == true)
+  }
+
+  @Test func `an emoji split over two deltas is joined`() {
+    var text = DeltaText()
+    for raw in [#"a\ud83e"#, #"\udd8ab"#, #"c\\ud83e"#, "d"] {
+      Array(raw.utf8).withUnsafeBytes { text.append($0, escaped: true) }
+    }
+    #expect(String(decoding: text.take(), as: UTF8.self) == #"a🦊bc\ud83ed"#)
+  }
+}
+
+/// A small, repeatable source of random numbers.
+struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// Event lines in the shapes pi may send: keys in any order, strange strings, nested decoys.
+private enum GeneratedEvent {
+  private static let strings = [
+    "", "a", "hello world", #"quote \" inside"#, #"\\"#, #"\\\""#, #"\ud83e\udd8a"#, #"\ud83d"#, "🦊", "\u{2028}",
+    #"\",\"delta\":\"decoy"#, #"{\"type\":\"text_delta\"}"#, #"\n\t\u0000"#, "}},", "]", #"\\\\"#,
+  ]
+
+  static func line(using generator: inout SplitMix) -> String {
+    let types = ["text_delta", "thinking_delta", "toolcall_delta", "text_end", "text_start"]
+    let type = types.randomElement(using: &generator)!
+    let delta = (0..<Int.random(in: 1...4, using: &generator)).map { _ in strings.randomElement(using: &generator)! }
+      .joined()
+    var inner = [#""type":"\#(type)""#, #""contentIndex":\#(Int.random(in: 0...12, using: &generator))"#]
+    if type.hasSuffix("_delta") { inner.append(#""delta":"\#(delta)""#) }
+    if Bool.random(using: &generator) { inner.append(#""partial":{"delta":"decoy","content":[{"type":"text"}]}"#) }
+    if Int.random(in: 0..<4, using: &generator) == 0 { inner.shuffle(using: &generator) }
+    let event = #""assistantMessageEvent":{\#(inner.joined(separator: ","))}"#
+    var members = [event]
+    if Bool.random(using: &generator) {
+      members.insert(
+        #""usage":{"input":\#(Int.random(in: 0...99_999, using: &generator)),"cost":{"total":0.1}}"#, at: 0)
+    }
+    if Bool.random(using: &generator) { members.append(#""message":{"assistantMessageEvent":{"delta":"decoy"}}"#) }
+    let outer = Int.random(in: 0..<8, using: &generator) == 0 ? "message_end2" : "message_update"
+    members.insert(#""type":"\#(outer)""#, at: Int.random(in: 0..<4, using: &generator) == 0 ? members.count : 0)
+    let space = Int.random(in: 0..<6, using: &generator) == 0 ? " " : ""
+    return "{\(space)\(members.joined(separator: ",\(space)"))\(space)}"
+  }
+}

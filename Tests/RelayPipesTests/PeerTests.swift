@@ -1,0 +1,277 @@
+import CLinux
+import Glibc
+import RelayPipes
+import RelayWire
+import Synchronization
+import Testing
+
+/// Two peers joined by two pipes.
+private func joined(
+  clock: any Clock<Duration> = SuspendingClock(), oddity: @escaping @Sendable (Peer.Oddity) -> Void = { _ in }
+) throws -> (Peer, Peer) {
+  let forth = try pipe()
+  let back = try pipe()
+  let left = Peer(input: back.read, output: forth.write, clock: clock, oddity: oddity)
+  let right = Peer(input: forth.read, output: back.write)
+  try left.start()
+  try right.start()
+  return (left, right)
+}
+
+func pipe() throws -> (read: Int32, write: Int32) {
+  var ends: [Int32] = [0, 0]
+  let code = relay_pipe(&ends)
+  if code != 0 { throw SystemError("pipe", code: code) }
+  return (ends[0], ends[1])
+}
+
+/// A peer and the raw other side of its pipes.
+private struct RawSide {
+  let peer: Peer
+  let output: Int32
+  private let lines: AsyncStream<String>
+  let oddities = Locked<[Peer.Oddity]>([])
+
+  init(clock: any Clock<Duration> = SuspendingClock()) throws {
+    let toPeer = try pipe()
+    let fromPeer = try pipe()
+    let oddities = oddities
+    peer = Peer(input: toPeer.read, output: fromPeer.write, clock: clock) { odd in oddities.withLock { $0.append(odd) }
+    }
+    output = toPeer.write
+    let (lines, arrival) = AsyncStream<String>.makeStream()
+    self.lines = lines
+    let reader = LineReader(
+      descriptor: fromPeer.read, maximumLineLength: 1 << 20,
+      handlers: .init(
+        line: { if case .line(let bytes) = $0 { arrival.yield(String(decoding: bytes, as: UTF8.self)) } },
+        end: { arrival.finish() }))
+    try reader.start()
+    try peer.start()
+  }
+
+  func say(_ text: String) {
+    let bytes = Array(text.utf8)
+    #expect(write(output, bytes, bytes.count) == bytes.count)
+  }
+
+  func hear() async -> String {
+    for await line in lines { return line }
+    return "<end>"
+  }
+
+  func end() {
+    _ = close(output)
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PeerTests {
+  @Test func `requests run in both directions and answers find their asker`() async throws {
+    let (left, right) = try joined()
+    let serving = Task {
+      for await request in right.requests {
+        let params = try request.params(StateSave.self)
+        if params.state == "refuse" {
+          request.fail(WireError(.forbidden, "no"))
+        } else {
+          request.reply(Empty())
+        }
+      }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<40 {
+        group.addTask { _ = try await left.request(StateSave(state: "x"), within: .seconds(20)) }
+      }
+      try await group.waitForAll()
+    }
+    await #expect(throws: PeerError.refused(WireError(.forbidden, "no"))) {
+      try await left.request(StateSave(state: "refuse"), within: .seconds(20))
+    }
+    left.close()
+    _ = try await serving.value
+  }
+
+  @Test func `requests arrive in the order they were sent`() async throws {
+    let side = try RawSide()
+    for id in 1...60 { side.say(#"{"jsonrpc":"2.0","id":\#(id),"method":"m\#(id)","params":{}}"# + "\n") }
+    side.end()
+    var seen: [String] = []
+    for await request in side.peer.requests {
+      seen.append(request.method)
+      request.reply(Empty())
+    }
+    #expect(seen == (1...60).map { "m\($0)" })
+  }
+
+  @Test func `an unanswered request fails when its time is over`() async throws {
+    let (left, right) = try joined()
+    await #expect(throws: PeerError.timedOut(method: "ping")) {
+      try await left.request(Ping(), within: .milliseconds(5))
+    }
+    _ = right
+    left.close()
+  }
+
+  @Test func `the end of the connection fails what is waiting`() async throws {
+    let side = try RawSide()
+    let answer = Task { try await side.peer.request(Ping(), within: nil) }
+    #expect(await side.hear().contains("ping"))
+    side.end()
+    await #expect(throws: PeerError.closed) { try await answer.value }
+  }
+
+  @Test func `more unanswered requests than allowed are answered busy`() async throws {
+    let side = try RawSide()
+    for id in 0...ProtocolLimits.maximumRequestsInFlight { side.say(#"{"id":\#(id),"method":"m"}"# + "\n") }
+    let answer = await side.hear()
+    #expect(answer.contains(#""id":\#(ProtocolLimits.maximumRequestsInFlight)"#))
+    #expect(answer.contains("\(WireError.Code.busy.rawValue)"))
+    side.peer.close()
+  }
+
+  @Test func `a reused id is refused and the first request still answered`() async throws {
+    let side = try RawSide()
+    side.say(#"{"id":1,"method":"a"}"# + "\n" + #"{"id":1,"method":"b"}"# + "\n")
+    #expect(await side.hear().contains("\(WireError.Code.invalidRequest.rawValue)"))
+    var requests = side.peer.requests.makeAsyncIterator()
+    let first = try #require(await requests.next())
+    #expect(first.method == "a")
+    first.reply(Empty())
+    #expect(await side.hear().contains("result"))
+    side.peer.close()
+  }
+
+  @Test func `a second answer and an answer to nothing change nothing`() async throws {
+    let side = try RawSide()
+    async let first: Empty = side.peer.request(Ping(), within: .seconds(20))
+    #expect(await side.hear().contains(#""id":1"#))
+    side.say(#"{"id":1,"result":{}}"# + "\n" + #"{"id":1,"result":{}}"# + "\n" + #"{"id":"zz","result":1}"# + "\n")
+    _ = try await first
+    async let second: Empty = side.peer.request(Ping(), within: .seconds(20))
+    #expect(await side.hear().contains(#""id":2"#))
+    side.say(#"{"id":2,"result":{}}"# + "\n")
+    _ = try await second
+    #expect(side.oddities.withLock { $0 } == [.unknownAnswer(.integer(1)), .unknownAnswer(.string("zz"))])
+    side.peer.close()
+  }
+
+  @Test func `junk is reported and the next line still read`() async throws {
+    let side = try RawSide()
+    side.say("hello\n\u{2028}\n" + #"{"id":1,"method":"a"}"# + "\n{\"half")
+    side.end()
+    var seen: [String] = []
+    for await request in side.peer.requests {
+      seen.append(request.method)
+      request.reply(Empty())
+    }
+    #expect(seen == ["a"])
+    #expect(
+      side.oddities.withLock { $0 } == [
+        .notProtocol(beginning: "hello"), .notProtocol(beginning: "\u{2028}"), .unfinished(bytes: 6),
+      ])
+  }
+
+  @Test func `a forgotten request is answered with an error`() async throws {
+    let side = try RawSide()
+    side.say(#"{"id":1,"method":"a"}"# + "\n")
+    var requests = side.peer.requests.makeAsyncIterator()
+    _ = await requests.next()
+    #expect(await side.hear().contains("\(WireError.Code.internalError.rawValue)"))
+    side.peer.close()
+  }
+
+  @Test func `missing parameters are named`() async throws {
+    let side = try RawSide()
+    side.say(#"{"id":1,"method":"message.received","params":{"id":"1","conversation":{"id":"c"}}}"# + "\n")
+    var requests = side.peer.requests.makeAsyncIterator()
+    let request = try #require(await requests.next())
+    #expect(throws: WireError(.invalidParams, "message.received: conversation.kind is missing")) {
+      try request.params(MessageReceived.self)
+    }
+    side.peer.close()
+  }
+
+  @Test func `cancelling a request ends its waiting`() async throws {
+    let (left, right) = try joined()
+    let waiting = Task { try await left.request(Ping(), within: nil) }
+    var requests = right.requests.makeAsyncIterator()
+    let request = await requests.next()
+    waiting.cancel()
+    await #expect(throws: PeerError.closed) { try await waiting.value }
+    request?.reply(Empty())
+    left.close()
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct OutboxTests {
+  @Test func `items of many senders are never mixed`() async throws {
+    let ends = try pipe()
+    let outbox = Outbox(descriptor: ends.write, limit: 1 << 30)
+    let senders = 8
+    let each = 200
+    let length = 20_000
+    await withTaskGroup(of: Void.self) { group in
+      for sender in 0..<senders {
+        group.addTask {
+          let line = [UInt8](repeating: UInt8(ascii: "a") + UInt8(sender), count: length) + [0x0A]
+          for _ in 0..<each { try? outbox.send(line) }
+        }
+      }
+    }
+    outbox.finish()
+    let counts = Locked<[UInt8: Int]>([:])
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      let reader = LineReader(
+        descriptor: ends.read, maximumLineLength: 1 << 20,
+        handlers: .init(
+          line: { framed in
+            guard case .line(let bytes) = framed, bytes.count == length, let first = bytes.first,
+              bytes.allSatisfy({ $0 == first })
+            else {
+              Issue.record("a mixed or broken line")
+              return
+            }
+            counts.withLock { $0[first, default: 0] += 1 }
+          }, end: { done.resume() }))
+      do { try reader.start() } catch { Issue.record("\(error)") }
+    }
+    #expect(counts.withLock { $0.values.sorted() } == Array(repeating: each, count: senders))
+  }
+
+  @Test func `a reader that has stopped is noticed as full`() throws {
+    let ends = try pipe()
+    let outbox = Outbox(descriptor: ends.write, limit: 100_000)
+    #expect(throws: Outbox.SendError.full) {
+      for _ in 0..<1_000 { try outbox.send([UInt8](repeating: 1, count: 10_000)) }
+    }
+    #expect(outbox.waitingBytes <= 100_000)
+    outbox.abandon()
+    _ = close(ends.read)
+  }
+
+  @Test func `a reader that has gone is noticed as closed`() throws {
+    signal(SIGPIPE, SIG_IGN)
+    let ends = try pipe()
+    let outbox = Outbox(descriptor: ends.write, limit: 100_000)
+    _ = close(ends.read)
+    #expect(throws: Outbox.SendError.closed) { try outbox.send([1]) }
+    #expect(throws: Outbox.SendError.closed) { try outbox.send([1]) }
+  }
+
+  @Test func `finishing delivers everything and then end of file`() throws {
+    let ends = try pipe()
+    let outbox = Outbox(descriptor: ends.write, limit: 10 << 20)
+    let size = 3 << 20
+    try outbox.send([UInt8](repeating: 7, count: size))
+    outbox.finish()
+    var total = 0
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(ends.read, &buffer, buffer.count)
+      if count <= 0 { break }
+      total += count
+    }
+    #expect(total == size)
+    _ = close(ends.read)
+  }
+}
