@@ -32,6 +32,12 @@ let package = Package(
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+    // MARK: Demo agent
+    .target(
+      name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core", swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayPipes", "RelayWire"],
+      path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Tests
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire"], swiftSettings: strict),

@@ -15,3 +15,12 @@ package enum StandardStreams {
     return (input, output)
   }
 }
+
+/// Standard error, line by line: a plugin's log, a command's complaint.
+package enum StandardError {
+  /// Writes one line. Nothing can be done when it cannot be written.
+  package static func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(2, bytes, bytes.count)
+  }
+}
