@@ -17,7 +17,8 @@ let package = Package(
     .library(name: "PluginSDK", targets: ["PluginSDK"])
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
   ],
   targets: [
     // MARK: SDK
@@ -32,9 +33,29 @@ let package = Package(
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+    .target(
+      name: "RelayConfig", dependencies: ["RelayWire"], path: "Sources/Supervisor/Config", swiftSettings: strict),
+    .target(
+      name: "RelayStore", dependencies: ["RelayWire"], path: "Sources/Supervisor/Store", swiftSettings: strict),
+    .target(
+      name: "Supervisor",
+      dependencies: [
+        "CLinux", "PiRPC", "RelayConfig", "RelayPipes", "RelayStore", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      path: "Sources/Supervisor/Core", swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relayd",
+      dependencies: [
+        "CLinux", "RelayConfig", "RelayPipes", "RelayWire", "Supervisor",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Sources/Supervisor/Daemon", swiftSettings: strict),
+    .executableTarget(name: "pi-relay-guardian", dependencies: ["CLinux"], path: "Sources/guardian"),
     // MARK: Demo agent
     .target(
-      name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core", swiftSettings: strict),
+      name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core",
+      swiftSettings: strict),
     .executableTarget(
       name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayPipes", "RelayWire"],
       path: "Sources/demo-agent/Main", swiftSettings: strict),

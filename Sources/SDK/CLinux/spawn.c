@@ -14,10 +14,9 @@ static int copy_high(int fd) {
 }
 
 int relay_spawn(const relay_spawn_request *request, pid_t *pid) {
-    int wanted[4] = {request->standard_input, request->standard_output, request->standard_error,
-                     request->extra_descriptor};
-    int copies[4] = {-1, -1, -1, -1};
-    int count = request->extra_descriptor < 0 ? 3 : 4;
+    enum { count = 3 };
+    int wanted[count] = {request->standard_input, request->standard_output, request->standard_error};
+    int copies[count] = {-1, -1, -1};
     int error = 0;
 
     for (int i = 0; i < count && !error; i++) {
@@ -39,9 +38,9 @@ int relay_spawn(const relay_spawn_request *request, pid_t *pid) {
     if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
     if (!error) error = posix_spawnattr_setsigdefault(&attributes, &all);
     if (!error) error = posix_spawnattr_setpgroup(&attributes, 0);
+    int leads = request->new_session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     if (!error)
-        error = posix_spawnattr_setflags(
-            &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        error = posix_spawnattr_setflags(&attributes, leads | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (!error) error = posix_spawn(pid, request->path, &actions, &attributes, request->argv, request->envp);
 
     posix_spawn_file_actions_destroy(&actions);

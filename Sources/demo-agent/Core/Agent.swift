@@ -283,7 +283,8 @@ package actor Agent {
       emit(lines.compaction("start", [("reason", "threshold")]))
       let result: OrderedJSON = ["summary": "s", "firstKeptEntryId": "0", "tokensBefore": 99]
       emit(
-        lines.compaction("end", [("reason", "threshold"), ("result", result), ("aborted", false), ("willRetry", false)])
+        lines.compaction(
+          "end", [("reason", "threshold"), ("result", result), ("aborted", false), ("willRetry", false)])
       )
       return .goOn
     case .noise(let text):

@@ -1,7 +1,8 @@
 internal import RelayWire
 
 /// JSON whose keys keep their order: pi's lines have a fixed one, and readers may depend on what comes first.
-indirect enum OrderedJSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+indirect enum OrderedJSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByBooleanLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   case null

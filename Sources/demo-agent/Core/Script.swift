@@ -52,7 +52,8 @@ enum Script {
       return [
         .say("Let me look. ", piece: 6, milliseconds: 5),
         .tool(
-          name: "bash", arguments: #"{"command":"ls -l"}"#, milliseconds: count ?? 50, result: "total 0\n", image: false),
+          name: "bash", arguments: #"{"command":"ls -l"}"#, milliseconds: count ?? 50, result: "total 0\n", image: false
+        ),
         .say("The folder is empty.", piece: 6, milliseconds: 5),
       ]
     case "image":

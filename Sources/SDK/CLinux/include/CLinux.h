@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
 #include <sys/types.h>
 
 /// Makes a pipe whose two ends are closed on exec. Returns 0, or errno.
@@ -32,10 +34,10 @@ typedef struct {
     int standard_input;
     int standard_output;
     int standard_error;
-    int extra_descriptor; // becomes 3, or -1 for none
+    int new_session; // leads a session of its own, without a terminal
 } relay_spawn_request;
 
-/// Starts a child as leader of its own process group, with default signals and no other descriptor of ours.
+/// Starts a child as leader of its own process group (or session), with default signals and no other descriptor of ours.
 /// Returns 0 and the pid, or the errno of the step that failed (an exec failure included).
 int relay_spawn(const relay_spawn_request *request, pid_t *pid);
 
@@ -44,6 +46,21 @@ int relay_pidfd_open(pid_t pid);
 
 /// The user and process at the other end of a Unix socket. Returns 0, or errno.
 int relay_peer_credentials(int fd, pid_t *pid, uid_t *uid);
+
+/// Listens on a Unix socket of this user only, replacing what is at the path. Returns the descriptor, or -errno.
+int relay_listen_unix(const char *path);
+
+/// Connects to a Unix socket. Returns the descriptor, or -errno.
+int relay_connect_unix(const char *path);
+
+/// The next waiting connection, or -errno (-EAGAIN: none).
+int relay_accept(int listener);
+
+/// Tells the service manager something (sd_notify), if there is one.
+void relay_notify_service_manager(const char *state);
+
+/// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts, and returns a descriptor to read them from.
+int relay_signal_descriptor(void);
 
 /// How many of this process's descriptors are in use, and its soft limit; -1 when unknown.
 int relay_open_descriptors(void);

@@ -21,6 +21,8 @@ public struct Capabilities: Codable, Sendable, Equatable {
   /// `message.lookup` finds a message by key.
   public var lookup: Bool?
   public var commandsMenu: Bool?
+  /// Wants to be told how each message ended: `message.settled`.
+  public var outcomes: Bool?
   /// Service methods this plugin answers, for example `format.render`.
   public var services: [String]?
   /// Dialects a formatter renders.

@@ -7,12 +7,17 @@ public struct Conversation: Codable, Sendable, Hashable {
   /// The channel a thread belongs to.
   public var parent: String?
   public var title: String?
+  /// Where a session begun here works. Heeded only from a terminal of the daemon's own user.
+  public var directory: String?
 
-  public init(id: String, kind: Kind = .dm, parent: String? = nil, title: String? = nil) {
+  public init(
+    id: String, kind: Kind = .dm, parent: String? = nil, title: String? = nil, directory: String? = nil
+  ) {
     self.id = id
     self.kind = kind
     self.parent = parent
     self.title = title
+    self.directory = directory
   }
 }
 

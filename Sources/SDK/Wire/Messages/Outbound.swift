@@ -102,6 +102,29 @@ public struct MessageDelete: WireRequest, Equatable {
   }
 }
 
+/// `message.settled`: everything about a person's message has been said. For messengers with `outcomes`.
+public struct MessageSettled: WireRequest, Equatable {
+  public static let method = "message.settled"
+  public typealias Reply = Empty
+
+  public enum Outcome: String, Codable, Sendable {
+    case answered, stopped, failed
+    /// A command of the relay or the agent, carried out.
+    case handled
+  }
+
+  public var conversation: String
+  /// The platform's id of the person's message.
+  public var message: String
+  public var outcome: Outcome
+
+  public init(conversation: String, message: String, outcome: Outcome) {
+    self.conversation = conversation
+    self.message = message
+    self.outcome = outcome
+  }
+}
+
 /// `message.lookup`: what became of a send whose outcome is unknown.
 public struct MessageLookup: WireRequest, Equatable {
   public static let method = "message.lookup"

@@ -1,0 +1,90 @@
+internal import RelayPipes
+
+/// The host as a plugin sees it.
+public struct Host: Sendable {
+  /// This instance's name, configuration subtree, saved state and folders.
+  public let about: InitializeRequest
+  private let peer: Peer
+
+  /// How long the host may take to store something.
+  static let answerLimit: Duration = .seconds(60)
+
+  init(about: InitializeRequest, peer: Peer) {
+    self.about = about
+    self.peer = peer
+  }
+
+  /// The configuration subtree as a type of the plugin's own.
+  ///
+  /// - Throws: `ConfigurationProblems` naming the path that does not fit.
+  public func config<Settings: Decodable>(as type: Settings.Type) throws -> Settings {
+    do {
+      return try JSONCoding.convert(about.config, to: type)
+    } catch let error as DecodingError {
+      throw ConfigurationProblems([error.asProblem])
+    }
+  }
+
+  /// Hands over a message. Returns once it is stored: only then may the platform's cursor move past it.
+  @discardableResult
+  public func received(_ message: MessageReceived) async throws -> MessageReceived.Reply {
+    try await patiently(message)
+  }
+
+  @discardableResult
+  public func edited(_ message: MessageEdited) async throws -> Empty { try await patiently(message) }
+
+  @discardableResult
+  public func deleted(_ message: MessageDeleted) async throws -> Empty { try await patiently(message) }
+
+  @discardableResult
+  public func invoked(_ command: CommandInvoked) async throws -> CommandInvoked.Reply { try await patiently(command) }
+
+  @discardableResult
+  public func invoked(_ action: ActionInvoked) async throws -> ActionInvoked.Reply { try await patiently(action) }
+
+  public func completions(_ ask: CommandComplete) async throws -> [String] {
+    try await peer.request(ask, within: .seconds(2)).completions
+  }
+
+  /// Keeps a small value that comes back in `about.state` of the next life.
+  public func save(state: JSONValue) async throws {
+    _ = try await patiently(StateSave(state: state))
+  }
+
+  /// Asks until the host is no longer busy.
+  private func patiently<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
+    var delay = Duration.milliseconds(50)
+    while true {
+      do {
+        return try await peer.request(request, within: Self.answerLimit)
+      } catch {
+        guard case .refused(let refusal) = error, refusal.code == .busy else { throw error }
+        try await Task.sleep(for: delay)
+        delay = min(delay * 2, .seconds(2))
+      }
+    }
+  }
+
+  /// Writes a line to the instance's log.
+  public func log(_ line: String) {
+    StandardError.say(line)
+  }
+}
+
+extension DecodingError {
+  fileprivate var asProblem: ConfigurationProblem {
+    func path(_ keys: [any CodingKey]) -> String { keys.map(\.stringValue).joined(separator: ".") }
+    return switch self {
+    case .keyNotFound(let key, let context):
+      ConfigurationProblem(path: path(context.codingPath + [key]), message: "is missing")
+    case .typeMismatch(let type, let context):
+      ConfigurationProblem(path: path(context.codingPath), message: "is not a \(type)")
+    case .valueNotFound(let type, let context):
+      ConfigurationProblem(path: path(context.codingPath), message: "is empty, not a \(type)")
+    case .dataCorrupted(let context):
+      ConfigurationProblem(path: path(context.codingPath), message: context.debugDescription)
+    @unknown default: ConfigurationProblem(path: "", message: "\(self)")
+    }
+  }
+}

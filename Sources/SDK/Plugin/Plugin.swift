@@ -1,0 +1,98 @@
+@_exported public import RelayWire
+
+/// A plugin of pi-relay. Conform a type, mark it `@main`, and drop the executable into the plugin folder.
+///
+/// A messenger implements `start`, `run` and `send`, and what else its capabilities promise; a service implements
+/// `start` and its one or two requests. Requests may arrive while earlier ones are being handled.
+public protocol Plugin: Sendable {
+  /// Made before anything is known; keep it cheap.
+  init()
+
+  /// What the plugin is called, for logs and status.
+  static var name: String { get }
+  static var version: String { get }
+  static var kinds: [PluginKind] { get }
+
+  /// Takes the configuration and says what this instance can do.
+  ///
+  /// - Throws: `ConfigurationProblems` when the configuration is not usable; the person is shown them with their
+  ///   place in the file. Anything else counts as a crash.
+  func start(_ host: Host) async throws -> Capabilities
+
+  /// The plugin's own work, for example reading from its platform; cancelled at shutdown.
+  func run() async throws
+
+  // What the host may ask. Each answers `methodNotFound` unless implemented.
+
+  func send(_ request: MessageSend) async throws -> Receipt
+  func edit(_ request: MessageEdit) async throws -> Receipt
+  func delete(_ request: MessageDelete) async throws
+  func settled(_ request: MessageSettled) async throws
+  func lookup(_ request: MessageLookup) async throws -> MessageLookup.Reply
+  func sendFile(_ request: FileSend) async throws -> Receipt
+  func showDialog(_ request: DialogShow) async throws -> Receipt
+  func closeDialog(_ request: DialogClose) async throws
+  func setReaction(_ request: ReactionSet) async throws
+  func setTyping(_ request: TypingSet) async throws
+  func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply
+  func setPresence(_ request: PresenceSet) async throws
+  func commandsChanged(_ request: CommandsChanged) async throws
+  func render(_ request: FormatRender) async throws -> FormatRender.Reply
+  func describeTools(_ request: FormatTool) async throws -> FormatTool.Reply
+  func prepareAttachments(_ request: AttachmentsPrepare) async throws -> AttachmentsPrepare.Reply
+
+  /// Finish what is in flight; nothing new comes. What was received and not acknowledged will be received again.
+  func shutdown() async
+}
+
+/// Complaints about the configuration, each with the path it is about.
+public struct ConfigurationProblems: Error, Sendable, Equatable {
+  public var problems: [ConfigurationProblem]
+
+  public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+
+  public init(path: String, _ message: String) {
+    problems = [ConfigurationProblem(path: path, message: message)]
+  }
+}
+
+extension Plugin {
+  public static var version: String { "0" }
+  public static var kinds: [PluginKind] { [.messenger] }
+
+  public func run() async throws {}
+  public func shutdown() async {}
+
+  private static func unsupported(_ method: String) -> WireError {
+    WireError(.methodNotFound, "\(name) does not do \(method)")
+  }
+
+  public func send(_ request: MessageSend) async throws -> Receipt { throw Self.unsupported(MessageSend.method) }
+  public func edit(_ request: MessageEdit) async throws -> Receipt { throw Self.unsupported(MessageEdit.method) }
+  public func delete(_ request: MessageDelete) async throws { throw Self.unsupported(MessageDelete.method) }
+  public func settled(_ request: MessageSettled) async throws { throw Self.unsupported(MessageSettled.method) }
+  public func lookup(_ request: MessageLookup) async throws -> MessageLookup.Reply {
+    throw Self.unsupported(MessageLookup.method)
+  }
+  public func sendFile(_ request: FileSend) async throws -> Receipt { throw Self.unsupported(FileSend.method) }
+  public func showDialog(_ request: DialogShow) async throws -> Receipt { throw Self.unsupported(DialogShow.method) }
+  public func closeDialog(_ request: DialogClose) async throws { throw Self.unsupported(DialogClose.method) }
+  public func setReaction(_ request: ReactionSet) async throws { throw Self.unsupported(ReactionSet.method) }
+  public func setTyping(_ request: TypingSet) async throws { throw Self.unsupported(TypingSet.method) }
+  public func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
+    throw Self.unsupported(ThreadCreate.method)
+  }
+  public func setPresence(_ request: PresenceSet) async throws { throw Self.unsupported(PresenceSet.method) }
+  public func commandsChanged(_ request: CommandsChanged) async throws {
+    throw Self.unsupported(CommandsChanged.method)
+  }
+  public func render(_ request: FormatRender) async throws -> FormatRender.Reply {
+    throw Self.unsupported(FormatRender.method)
+  }
+  public func describeTools(_ request: FormatTool) async throws -> FormatTool.Reply {
+    throw Self.unsupported(FormatTool.method)
+  }
+  public func prepareAttachments(_ request: AttachmentsPrepare) async throws -> AttachmentsPrepare.Reply {
+    throw Self.unsupported(AttachmentsPrepare.method)
+  }
+}

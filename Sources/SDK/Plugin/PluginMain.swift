@@ -1,0 +1,128 @@
+internal import Glibc
+internal import RelayPipes
+
+extension Plugin {
+  /// The plugin's whole life; `@main` calls it.
+  public static func main() async {
+    guard getenv(ProtocolLimits.environmentMarker) != nil else {
+      print(
+        """
+        \(name) \(version) is a plugin of pi-relay and is not run by hand.
+        Put it into the plugin folder (~/.pi/agent/relay/plugins) and start pi-relayd,
+        or check it with: pi-relayd plugins check \(CommandLine.arguments.first ?? name)
+        """)
+      exit(0)
+    }
+    do {
+      let streams = try StandardStreams.takeOver()
+      try await serve(input: streams.input, output: streams.output)
+      exit(0)
+    } catch {
+      StandardError.say("\(name): \(error)")
+      exit(1)
+    }
+  }
+
+  /// Serves one connection until it ends. Takes over both descriptors.
+  package static func serve(input: Int32, output: Int32) async throws {
+    let peer = Peer(input: input, output: output) { StandardError.say("\(name): on the way in: \($0)") }
+    try peer.start()
+    try await withThrowingDiscardingTaskGroup { group in
+      var started: Self?
+      for await request in peer.requests {
+        if let plugin = started {
+          // Each on its own, so that a slow one delays no other; the host limits how many there are.
+          group.addTask { await Dispatcher(plugin: plugin).answer(request) }
+        } else if let plugin = await greet(request, peer) {
+          started = plugin
+          group.addTask { try await plugin.run() }
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// Answers the first request; nil when the host has to ask again.
+  private static func greet(_ request: IncomingRequest, _ peer: Peer) async -> Self? {
+    do {
+      guard request.method == InitializeRequest.method else {
+        throw WireError(.invalidRequest, "initialize comes first")
+      }
+      let about = try request.params(InitializeRequest.self)
+      guard let version = ProtocolVersion.common(ProtocolVersion.supported, about.protocolVersions) else {
+        throw WireError(
+          .invalidParams, "this plugin speaks protocol \(ProtocolVersion.supported), not \(about.protocolVersions)")
+      }
+      let plugin = Self()
+      let capabilities = try await plugin.start(Host(about: about, peer: peer))
+      request.reply(
+        InitializeReply(
+          protocolVersion: version, name: name, version: Self.version, kinds: kinds, capabilities: capabilities))
+      return plugin
+    } catch let problems as ConfigurationProblems {
+      let data = problems.problems.map { ["path": .string($0.path), "message": .string($0.message)] as JSONValue }
+      request.fail(WireError(.configuration, "the configuration is not usable", data: .array(data)))
+    } catch let error as WireError {
+      request.fail(error)
+    } catch {
+      request.fail(WireError(.internalError, "\(error)"))
+    }
+    return nil
+  }
+}
+
+/// Gives a request to the method of the plugin that is meant.
+struct Dispatcher<P: Plugin>: Sendable {
+  let plugin: P
+
+  func answer(_ request: IncomingRequest) async {
+    do {
+      try await dispatch(request)
+    } catch let error as WireError {
+      request.fail(error)
+    } catch let failure as DeliveryFailure {
+      request.fail(failure.wireError)
+    } catch {
+      request.fail(WireError(.internalError, "\(error)"))
+    }
+  }
+
+  private func dispatch(_ request: IncomingRequest) async throws {
+    switch request.method {
+    case Ping.method: request.reply(Empty())
+    case Shutdown.method:
+      await plugin.shutdown()
+      request.reply(Empty())
+    case MessageSend.method: try await call(request, plugin.send)
+    case MessageEdit.method: try await call(request, plugin.edit)
+    case MessageDelete.method: try await call(request, plugin.delete)
+    case MessageSettled.method: try await call(request, plugin.settled)
+    case MessageLookup.method: try await call(request, plugin.lookup)
+    case FileSend.method: try await call(request, plugin.sendFile)
+    case DialogShow.method: try await call(request, plugin.showDialog)
+    case DialogClose.method: try await call(request, plugin.closeDialog)
+    case ReactionSet.method: try await call(request, plugin.setReaction)
+    case TypingSet.method: try await call(request, plugin.setTyping)
+    case ThreadCreate.method: try await call(request, plugin.createThread)
+    case PresenceSet.method: try await call(request, plugin.setPresence)
+    case CommandsChanged.method: try await call(request, plugin.commandsChanged)
+    case FormatRender.method: try await call(request, plugin.render)
+    case FormatTool.method: try await call(request, plugin.describeTools)
+    case AttachmentsPrepare.method: try await call(request, plugin.prepareAttachments)
+    default: throw WireError(.methodNotFound, "there is no method \(request.method)")
+    }
+  }
+
+  private func call<Params: WireRequest>(
+    _ request: IncomingRequest, _ body: (Params) async throws -> Params.Reply
+  ) async throws {
+    request.reply(try await body(try request.params(Params.self)))
+  }
+
+  private func call<Params: WireRequest>(
+    _ request: IncomingRequest, _ body: (Params) async throws -> Void
+  ) async throws {
+    try await body(try request.params(Params.self))
+    request.reply(Empty())
+  }
+}

@@ -1,0 +1,112 @@
+package import RelayWire
+
+/// Everything that can be configured, checked and with its defaults: what the supervisor works from.
+package struct Config: Sendable, Equatable {
+  package var machine = Machine()
+  package var pi = Pi()
+  package var sessions = Sessions()
+  package var messengers: [Messenger] = []
+  package var plugins: [String: Plugin] = [:]
+  package var restart = Restart()
+  package var logging = Logging()
+  package var shutdown = ShutdownSettings()
+  /// Names of environment variables that hold secrets of messengers: agents do not get them.
+  package var secretVariables: Set<String> = []
+
+  package init() {}
+
+  package struct Machine: Sendable, Equatable {
+    /// Nil: the host's name.
+    package var name: String?
+  }
+
+  package struct Pi: Sendable, Equatable {
+    /// Nil: `pi` on PATH, or the demo agent when that is not usable.
+    package var executable: String?
+    package var arguments: [String] = []
+    package var model: String?
+    package var provider: String?
+    package var environment: [String: String] = [:]
+    /// How long pi may take to answer its first request, and any request after it.
+    package var answerTimeout: Duration = .seconds(30)
+  }
+
+  package struct Sessions: Sendable, Equatable {
+    package enum Leftovers: String, Sendable, CaseIterable { case kill, keep }
+
+    /// Where new sessions work; nil: the home folder.
+    package var directory: String?
+    /// pi processes at once.
+    package var maximum = 8
+    /// pi processes starting at once: ten at once take seven seconds, one takes one.
+    package var maximumStarting = 2
+    package var idleTimeout: Duration? = .seconds(30 * 60)
+    /// A run that takes longer is aborted. Nil: no limit.
+    package var callTimeout: Duration?
+    package var leftovers = Leftovers.kill
+    /// Messages waiting for one session.
+    package var maximumQueued = 100
+  }
+
+  package enum Output: String, Sendable, CaseIterable { case final, stream, preview }
+  package enum Images: String, Sendable, CaseIterable { case explicit, automatic }
+  package enum Busy: String, Sendable, CaseIterable { case followUp, steer }
+
+  /// One instance of a messenger.
+  package struct Messenger: Sendable, Equatable {
+    package var kind: String
+    package var instance: String
+    package var enabled = true
+    package var access = Access()
+    package var output = Output.stream
+    package var images = Images.explicit
+    package var busy = Busy.followUp
+    /// Milliseconds between edits of a streamed message; nil: the messenger's own, or 800.
+    package var editInterval: Duration?
+    package var proxy: String?
+    /// What the plugin itself is given, shorthands resolved.
+    package var settings: JSONValue = .object([:])
+
+    package init(kind: String, instance: String) {
+      self.kind = kind
+      self.instance = instance
+    }
+
+    package var name: String { "\(kind)/\(instance)" }
+  }
+
+  /// Who may use a messenger. Empty admits nobody.
+  package struct Access: Sendable, Equatable {
+    package var users: Set<String> = []
+    package var roles: Set<String> = []
+    package var everyone = false
+
+    package init() {}
+
+    package var admitsNobody: Bool { users.isEmpty && roles.isEmpty && !everyone }
+  }
+
+  package struct Plugin: Sendable, Equatable {
+    package var enabled = true
+    package var settings: JSONValue = .object([:])
+
+    package init() {}
+  }
+
+  package struct Restart: Sendable, Equatable {
+    package var firstDelay: Duration = .milliseconds(250)
+    package var longestDelay: Duration = .seconds(60)
+    package var failingCount = 5
+    package var failingWindow: Duration = .seconds(60)
+  }
+
+  package struct Logging: Sendable, Equatable {
+    package var maximumBytes = 10 << 20
+    package var keep = 3
+  }
+
+  package struct ShutdownSettings: Sendable, Equatable {
+    /// How long running answers may take to finish.
+    package var drain: Duration = .seconds(20)
+  }
+}

@@ -1,0 +1,187 @@
+internal import CLinux
+internal import FoundationEssentials
+internal import Glibc
+package import RelayConfig
+package import RelayPipes
+internal import RelayStore
+
+/// The whole supervisor: what is made from what, in which order things start, and in which they end.
+package final class Daemon: Sendable {
+  package struct Options: Sendable {
+    package var folders: Folders
+    package var environment: [String: String]
+    package var bundledFolder: String?
+    package var guardian: String
+    package var demoAgent: String?
+    package var timekeeper = Timekeeper.system
+    /// Reads the configuration; called at the start and at every reload.
+    package var loadConfiguration: @Sendable () throws -> (Config, path: String?, warnings: [String])
+    /// Also written to the log file.
+    package var say: @Sendable (String) -> Void
+    package var ready: @Sendable () -> Void = {}
+
+    package init(
+      folders: Folders, environment: [String: String], bundledFolder: String?, guardian: String, demoAgent: String?,
+      loadConfiguration: @escaping @Sendable () throws -> (Config, path: String?, warnings: [String]),
+      say: @escaping @Sendable (String) -> Void
+    ) {
+      self.folders = folders
+      self.environment = environment
+      self.bundledFolder = bundledFolder
+      self.guardian = guardian
+      self.demoAgent = demoAgent
+      self.loadConfiguration = loadConfiguration
+      self.say = say
+    }
+  }
+
+  private enum Wish: Sendable, Equatable { case stop, reload }
+
+  private let options: Options
+  private let wishes = Mailbox<Wish>()
+
+  package init(_ options: Options) {
+    self.options = options
+  }
+
+  /// Asks for an orderly end.
+  package func stop() { wishes.post(.stop) }
+
+  /// Asks to read the configuration again.
+  package func reload() { wishes.post(.reload) }
+
+  /// Runs until asked to stop.
+  package func run() async throws {
+    let folders = options.folders
+    try folders.prepare()
+    let lock = try DaemonLock(folders)
+    defer { withExtendedLifetime(lock) {} }
+    let (config, path, warnings) = try options.loadConfiguration()
+    var limits = LogFile.Limits()
+    limits.maximumBytes = config.logging.maximumBytes
+    limits.keep = config.logging.keep
+    let file = LogFile(path: folders.daemonLog, limits: limits)
+    let say = options.say
+    let log: @Sendable (String) -> Void = { line in
+      file.write(line)
+      say(line)
+    }
+    for warning in warnings { log(warning) }
+    let guardian = Guardian(
+      path: options.guardian, identity: UUID().uuidString, endsLeftovers: config.sessions.leftovers == .kill,
+      report: log)
+    try guardian.start()
+    defer { guardian.stop() }
+    try await serve(config, path, guardian, limits, log)
+  }
+
+  private func serve(
+    _ config: Config, _ path: String?, _ guardian: Guardian, _ limits: LogFile.Limits,
+    _ log: @escaping @Sendable (String) -> Void
+  ) async throws {
+    let folders = options.folders
+    let timekeeper = options.timekeeper
+    let began = timekeeper.now()
+    let store = MemoryStore()
+    let services = Services(folders: folders, clock: timekeeper.clock, log: log)
+    let agents = AgentChoice(
+      probe: AgentProbe(
+        configured: config.pi.executable, demoAgent: options.demoAgent, environment: options.environment,
+        guardian: guardian, clock: timekeeper.clock))
+    let sessions = SessionHost(
+      pi: config.pi, settings: config.sessions,
+      surroundings: SessionSurroundings(
+        folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
+        logLimits: limits,
+        places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
+        agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: config.secretVariables))
+    let router = Router(
+      host: sessions, store: store, services: services, timekeeper: timekeeper, machine: config.machine, log: log)
+    let plugins = PluginHost(
+      discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), config: config,
+      surroundings: PluginSurroundings(
+        folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
+        restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log))
+    let load = options.loadConfiguration
+    let status: @Sendable () async -> DaemonStatus = {
+      await DaemonStatus(
+        version: Product.version, pid: getpid(), home: folders.home, machine: config.machine.name ?? Self.hostName,
+        uptime: Double((timekeeper.now() - began).components.seconds), configuration: path,
+        agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(),
+        problems: plugins.knownProblems)
+    }
+    let reload: @Sendable () async -> [String] = {
+      do {
+        let (new, _, warnings) = try load()
+        for warning in warnings { log(warning) }
+        await agents.forget()
+        await plugins.apply(new)
+        log("the configuration was read again")
+        return []
+      } catch {
+        log("the configuration was not taken: \(error)")
+        return "\(error)".split(separator: "\n").map(String.init)
+      }
+    }
+    let control = try ControlServer(
+      folders: folders,
+      handlers: .init(
+        status: status, plugin: { await plugins.change($0, $1) }, reload: reload, stop: { [self] in stop() },
+        audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
+      marker: guardian.marker, clock: timekeeper.clock, log: log)
+
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await sessions.run() }
+      group.addTask { await router.run() }
+      group.addTask { await control.run() }
+      group.addTask { await plugins.run() }
+      log("pi-relayd \(Product.version) is ready in \(folders.home)")
+      relay_notify_service_manager("READY=1")
+      options.ready()
+      while let wish = await wishes.next(), wish != .stop {
+        relay_notify_service_manager("RELOADING=1")
+        _ = await reload()
+        relay_notify_service_manager("READY=1")
+      }
+      relay_notify_service_manager("STOPPING=1")
+      log("stopping")
+      await router.drain()
+      let cut = await sessions.stop(drain: config.shutdown.drain)
+      if cut > 0 { log("\(cut) running answer(s) were cut short") }
+      await plugins.stop()
+      control.stop()
+      await router.stop()
+      log("stopped")
+      group.cancelAll()
+    }
+  }
+
+  private static func policy(_ settings: Config.Restart) -> RestartPolicy {
+    var policy = RestartPolicy()
+    policy.firstDelay = settings.firstDelay
+    policy.longestDelay = settings.longestDelay
+    policy.failingCount = settings.failingCount
+    policy.failingWindow = settings.failingWindow
+    return policy
+  }
+
+  static var hostName: String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard gethostname(&buffer, buffer.count - 1) == 0 else { return "this machine" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  /// Turns SIGTERM and SIGINT into `stop`, SIGHUP into `reload`. Called before any thread is started.
+  package func obeySignals() throws(SystemError) {
+    signal(SIGPIPE, SIG_IGN)
+    let descriptor = relay_signal_descriptor()
+    guard descriptor >= 0 else { throw SystemError("signalfd") }
+    _ = try EventLoop.shared.watch(descriptor, .read) { [self] buffer in
+      let size = MemoryLayout<signalfd_siginfo>.size
+      while read(descriptor, buffer.baseAddress, size) == size {
+        let number = Int32(buffer.load(as: signalfd_siginfo.self).ssi_signo)
+        if number == SIGHUP { reload() } else { stop() }
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Held by the one daemon of a home for as long as it lives.
+package final class DaemonLock: Sendable {
+  private let descriptor: Int32
+
+  package init(_ folders: Folders) throws(Folders.Failure) {
+    let path = folders.lock
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw Folders.Failure(description: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let holder = Self.holder(folders).map { " (pid \($0))" } ?? ""
+      _ = close(descriptor)
+      throw Folders.Failure(
+        description: "a pi-relayd runs already for \(folders.home)\(holder); pi-relayd status shows it, "
+          + "pi-relayd stop ends it")
+    }
+    ftruncate(descriptor, 0)
+    let text = Array("\(getpid())\n".utf8)
+    _ = write(descriptor, text, text.count)
+  }
+
+  deinit {
+    _ = close(descriptor)
+  }
+
+  /// The pid written by whoever holds, or last held, the lock.
+  package static func holder(_ folders: Folders) -> Int32? {
+    guard let data = FileManager.default.contents(atPath: folders.lock) else { return nil }
+    return Int32(String(decoding: data, as: UTF8.self).trimmingWhitespace())
+  }
+
+  /// Whether a daemon holds it now.
+  package static func isHeld(_ folders: Folders) -> Bool {
+    let descriptor = open(folders.lock, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { _ = close(descriptor) }
+    guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
+    return false
+  }
+}

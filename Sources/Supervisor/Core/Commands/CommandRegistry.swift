@@ -1,0 +1,62 @@
+package import RelayWire
+
+/// A command that people type in any messenger.
+struct Command: Sendable {
+  let name: String
+  var aliases: [String] = []
+  var arguments: String?
+  let summary: String
+  let run: @Sendable (Router, CommandCall) async -> String?
+}
+
+/// Who called a command, where, and with what.
+struct CommandCall: Sendable {
+  let name: String
+  let arguments: String
+  let message: MessageReceived
+  let link: PluginLink
+}
+
+/// The one list of commands: help text, menus and completion all come from it.
+package enum CommandRegistry {
+  static let all: [Command] = [
+    Command(name: "help", arguments: "[command]", summary: "what you can do here", run: Router.help),
+    Command(name: "sessions", summary: "list the sessions", run: Router.listSessions),
+    Command(name: "use", arguments: "<number|name>", summary: "talk to another session", run: Router.use),
+    Command(
+      name: "new", arguments: "[name] [--in folder] [--model model]", summary: "begin a session and talk to it",
+      run: Router.new),
+    Command(name: "status", summary: "how this session is doing", run: Router.status),
+    Command(name: "stop", aliases: ["abort"], summary: "interrupt the agent", run: Router.stop),
+    Command(name: "steer", arguments: "<text>", summary: "tell the working agent something now", run: Router.steer),
+    Command(
+      name: "followup", arguments: "<text>", summary: "tell the agent something when it is done", run: Router.followUp),
+    Command(name: "compact", arguments: "[what to keep]", summary: "shorten the context", run: Router.compact),
+    Command(name: "model", arguments: "[name]", summary: "show or change the model", run: Router.model),
+    Command(name: "name", arguments: "<name>", summary: "rename this session", run: Router.rename),
+    Command(name: "close", summary: "end this session", run: Router.closeSession),
+  ]
+
+  static func command(_ name: String) -> Command? {
+    let wish = name.lowercased()
+    return all.first { $0.name == wish || $0.aliases.contains(wish) }
+  }
+
+  /// For a platform's menu.
+  package static var menu: [CommandsChanged.Command] {
+    all.map { CommandsChanged.Command(name: $0.name, summary: $0.summary, arguments: $0.arguments) }
+  }
+
+  /// Splits `/name rest`; nil when the text is no command line.
+  static func parse(_ text: String) -> (name: String, arguments: String)? {
+    let text = text.trimmingWhitespace()
+    guard text.hasPrefix("/"), text.count > 1 else { return nil }
+    let body = text.dropFirst()
+    let name = body.prefix { !$0.isWhitespace }
+    // A path is not a command.
+    guard !name.isEmpty, !name.contains("/") else { return nil }
+    // Telegram's "/status@bot" addresses one of several bots.
+    let plain = name.split(separator: "@").first.map(String.init) ?? String(name)
+    return (plain, String(body.dropFirst(name.count)).trimmingWhitespace())
+  }
+}

@@ -1,0 +1,173 @@
+internal import FoundationEssentials
+internal import PiRPC
+internal import RelayConfig
+internal import RelayStore
+internal import RelayWire
+
+// What each command does. Each answers with the text to show, or nil when there is nothing to say.
+extension Router {
+  static let nothingHere = "There is no session here yet. Write something to begin one, or /sessions and /use."
+
+  @Sendable static func help(_ router: Router, _ call: CommandCall) async -> String? {
+    if let command = CommandRegistry.command(call.arguments.trimmingPrefixSlash()) { return line(command) }
+    var lines = ["Write to the agent, or use a command:"]
+    lines += CommandRegistry.all.map(line)
+    if let session = await router.session(of: call) {
+      let own = await session.agentCommands()
+      if !own.isEmpty {
+        lines.append("The agent's own:")
+        lines += own.prefix(40).map {
+          "/\($0.name)" + ($0.description.map { " — \(SafeText.line($0, limit: 80))" } ?? "")
+        }
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func line(_ command: Command) -> String {
+    let names = ([command.name] + command.aliases).map { "/\($0)" }.joined(separator: ", ")
+    return names + (command.arguments.map { " \($0)" } ?? "") + " — \(command.summary)"
+  }
+
+  @Sendable static func listSessions(_ router: Router, _ call: CommandCall) async -> String? {
+    let all = await router.host.statuses()
+    guard !all.isEmpty else { return "There are no sessions. Write something to begin one." }
+    let mine = await router.session(of: call)?.id
+    let lines = all.enumerated().map { index, status in
+      "\(index + 1). \(status.name) — \(word(for: status))"
+        + (status.model.map { " — \($0)" } ?? "") + (status.id == mine ? " ← here" : "")
+    }
+    return (["Sessions (\(all.count)):"] + lines).joined(separator: "\n")
+  }
+
+  private static func word(for status: SessionStatus) -> String {
+    let queued = status.queued > 0 ? ", \(status.queued) waiting" : ""
+    return switch status.activity {
+    case .stopped: "asleep" + queued
+    case .starting: "starting" + queued
+    case .idle: "idle" + queued
+    case .working: "working" + queued
+    case .compacting: "compacting" + queued
+    }
+  }
+
+  @Sendable static func use(_ router: Router, _ call: CommandCall) async -> String? {
+    guard !call.arguments.isEmpty else { return "Which one? /use <number|name>; /sessions lists them." }
+    switch await router.host.find(call.arguments.unquoted()) {
+    case .one(let session):
+      await router.bind(call, to: session)
+      return "You now talk to \(await session.name)."
+    case .ambiguous(let names): return "Several match: \(names.joined(separator: ", ")). Say more of the name."
+    case .none: return "There is no session \"\(SafeText.line(call.arguments))\"; /sessions lists them."
+    }
+  }
+
+  @Sendable static func new(_ router: Router, _ call: CommandCall) async -> String? {
+    var words = call.arguments.split(separator: " ").map(String.init)
+    func option(_ name: String) -> String? {
+      guard let index = words.firstIndex(of: name), index + 1 < words.count else { return nil }
+      defer { words.removeSubrange(index...index + 1) }
+      return words[index + 1]
+    }
+    let folder = option("--in").map(\.expandingTilde)
+    let model = option("--model")
+    if let folder {
+      var isFolder = false
+      guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder else {
+        return "\(folder) is not a folder on this machine."
+      }
+    }
+    let name = words.isEmpty ? nil : words.joined(separator: " ")
+    let session = await router.makeSession(call.key, call.link, name: name, directory: folder, model: model)
+    await router.bind(call, to: session)
+    return "New session \(await session.name) in \(session.directory)."
+  }
+
+  @Sendable static func status(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return nothingHere }
+    let status = await session.status()
+    var lines = ["\(status.name): \(word(for: status))", "Folder: \(status.directory)"]
+    if let model = status.model { lines.append("Model: \(model)" + (status.isDemo ? " (demo agent)" : "")) }
+    if status.openDialogs > 0 { lines.append("Waiting for your answer to a question.") }
+    if status.restarts > 0 { lines.append("The agent was restarted \(status.restarts) time(s).") }
+    return lines.joined(separator: "\n")
+  }
+
+  @Sendable static func stop(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return nothingHere }
+    guard await session.abort() else { return "The agent is idle: there is nothing to stop." }
+    let waiting = await session.status().queued
+    return waiting > 0 ? "Stopping. \(waiting) waiting message(s) run next." : nil
+  }
+
+  @Sendable static func steer(_ router: Router, _ call: CommandCall) async -> String? {
+    guard !call.arguments.isEmpty else { return "What shall I tell it? /steer <text>" }
+    return await router.prompt(call.withText(call.arguments), call.link, as: .steer)
+  }
+
+  @Sendable static func followUp(_ router: Router, _ call: CommandCall) async -> String? {
+    guard !call.arguments.isEmpty else { return "What shall I tell it afterwards? /followup <text>" }
+    return await router.prompt(call.withText(call.arguments), call.link, as: .followUp)
+  }
+
+  @Sendable static func compact(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return nothingHere }
+    // Behind everything that waits; the conversation goes on meanwhile.
+    router.nursery.add {
+      let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments)
+      await router.say(result, to: call.key)
+    }
+    return await session.isBusy ? nil : "Compacting…"
+  }
+
+  @Sendable static func model(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return nothingHere }
+    guard call.arguments.isEmpty else {
+      await session.use(model: call.arguments)
+      return "The next run uses \(SafeText.line(call.arguments, limit: 80))."
+    }
+    let current = await session.status().model ?? "the agent's default"
+    guard let models = await session.availableModels(), !models.isEmpty else { return "Model: \(current)" }
+    let names = models.prefix(40).map { ($0.provider.map { "\($0)/" } ?? "") + $0.id }
+    return "Model: \(current)\nAvailable: \(names.joined(separator: ", "))"
+  }
+
+  @Sendable static func rename(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return nothingHere }
+    let wish = SafeText.line(call.arguments)
+    guard !wish.isEmpty else { return "What shall it be called? /name <name>" }
+    return "This session is now called \(await router.host.rename(session, to: wish))."
+  }
+
+  @Sendable static func closeSession(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return nothingHere }
+    let name = await session.name
+    await router.forget(session)
+    await router.host.close(session)
+    return "\(name) is closed."
+  }
+}
+
+extension CommandCall {
+  var key: ConversationKey { ConversationKey(instance: link.name, conversation: message.conversation.id) }
+
+  func withText(_ text: String) -> MessageReceived {
+    var message = message
+    message.text = text
+    return message
+  }
+}
+
+extension String {
+  func unquoted() -> String {
+    guard count >= 2, first == last, first == "\"" || first == "'" else { return self }
+    return String(dropFirst().dropLast())
+  }
+
+  func trimmingPrefixSlash() -> String { hasPrefix("/") ? String(dropFirst()) : self }
+
+  var expandingTilde: String {
+    guard hasPrefix("~/") || self == "~" else { return self }
+    return FileManager.default.homeDirectoryForCurrentUser.path + dropFirst()
+  }
+}

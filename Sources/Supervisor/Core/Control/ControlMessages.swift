@@ -1,0 +1,62 @@
+package import RelayWire
+
+// What the command line says to the daemon over the control socket, as JSON-RPC requests like those of plugins.
+
+package struct ControlStatus: WireRequest {
+  package static let method = "control.status"
+  package typealias Reply = DaemonStatus
+  package init() {}
+}
+
+package struct DaemonStatus: Codable, Sendable, Equatable {
+  package var version: String
+  package var pid: Int32
+  package var home: String
+  package var machine: String
+  /// Seconds since the start.
+  package var uptime: Double
+  package var configuration: String?
+  package var agent: String?
+  package var plugins: [PluginStatus]
+  package var sessions: [SessionStatus]
+  /// Things a person should mend.
+  package var problems: [String]
+}
+
+package struct ControlPlugin: WireRequest {
+  package static let method = "control.plugin"
+  package typealias Reply = Empty
+  package var name: String
+  package var change: PluginHost.Change
+
+  package init(name: String, change: PluginHost.Change) {
+    self.name = name
+    self.change = change
+  }
+}
+
+package struct ControlReload: WireRequest {
+  package static let method = "control.reload"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    /// What is wrong with the new configuration, which then was not taken.
+    package var problems: [String]
+  }
+  package init() {}
+}
+
+package struct ControlStop: WireRequest {
+  package static let method = "control.stop"
+  package typealias Reply = Empty
+  package init() {}
+}
+
+/// Makes this connection a messenger: the daemon's `initialize` follows.
+package struct ControlAttach: WireRequest {
+  package static let method = "control.attach"
+  package typealias Reply = Empty
+  /// Letters, digits and dashes; the same again after a reconnect finds the same conversations.
+  package var client: String
+
+  package init(client: String) { self.client = client }
+}

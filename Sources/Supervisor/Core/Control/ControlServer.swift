@@ -1,0 +1,214 @@
+internal import CLinux
+internal import Glibc
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayWire
+
+/// The control socket: the command line and attached messengers.
+package final class ControlServer: Sendable {
+  package struct Handlers: Sendable {
+    package var status: @Sendable () async -> DaemonStatus
+    package var plugin: @Sendable (String, PluginHost.Change) async -> Bool
+    package var reload: @Sendable () async -> [String]
+    package var stop: @Sendable () -> Void
+    package var audience: any PluginAudience
+    /// Processes of agents, whose descendants may not command the daemon that supervises them.
+    package var agents: @Sendable () async -> Set<Int32>
+  }
+
+  private struct State {
+    var token: EventLoop.Token?
+    var peers: [Int: Peer] = [:]
+    var attached: Set<String> = []
+    var next = 0
+  }
+
+  static let mostConnections = 64
+
+  private let folders: Folders
+  private let handlers: Handlers
+  private let marker: String
+  private let clock: any Clock<Duration>
+  private let log: @Sendable (String) -> Void
+  private let descriptor: Int32
+  private let nursery = Nursery()
+  private let state = Locked(State())
+
+  /// Begins to listen.
+  package init(
+    folders: Folders, handlers: Handlers, marker: String, clock: any Clock<Duration>,
+    log: @escaping @Sendable (String) -> Void
+  ) throws(Folders.Failure) {
+    self.folders = folders
+    self.handlers = handlers
+    self.marker = marker
+    self.clock = clock
+    self.log = log
+    let result = relay_listen_unix(folders.socket)
+    guard result >= 0 else {
+      throw Folders.Failure(
+        description: "the control socket \(folders.socket) cannot be made: \(String(cString: strerror(-result)))")
+    }
+    descriptor = result
+  }
+
+  /// Serves until `stop`.
+  package func run() async {
+    do {
+      let token = try EventLoop.shared.watch(descriptor, .read) { [self] _ in acceptAll() }
+      state.withLock { $0.token = token }
+    } catch {
+      log("the control socket does not work: \(error)")
+    }
+    await nursery.run()
+  }
+
+  package func stop() {
+    let (token, peers) = state.withLock { state in
+      defer { state.token = nil }
+      return (state.token, Array(state.peers.values))
+    }
+    if let token { EventLoop.shared.close(token, descriptor) }
+    for peer in peers { peer.finish() }
+    for peer in peers { peer.close() }
+    _ = unlink(folders.socket)
+    nursery.close()
+  }
+
+  private func acceptAll() {
+    while true {
+      let connection = relay_accept(descriptor)
+      guard connection >= 0 else { return }
+      let isFull = state.withLock { $0.peers.count >= Self.mostConnections }
+      guard !isFull else {
+        _ = close(connection)
+        log("a connection to the control socket was refused: \(Self.mostConnections) are open already")
+        continue
+      }
+      nursery.add { [self] in await serve(connection) }
+    }
+  }
+
+  private enum Role { case owner, agent, stranger }
+
+  private func role(_ connection: Int32) async -> Role {
+    var pid: pid_t = 0
+    var uid: uid_t = 0
+    guard relay_peer_credentials(connection, &pid, &uid) == 0, uid == geteuid() else { return .stranger }
+    if relay_process_is_marked(pid, marker) != 0 { return .agent }
+    let agents = await handlers.agents()
+    var ancestor = pid
+    for _ in 0..<64 where ancestor > 1 {
+      if agents.contains(ancestor) { return .agent }
+      ancestor = relay_process_parent(ancestor)
+    }
+    return .owner
+  }
+
+  private func serve(_ connection: Int32) async {
+    let role = await role(connection)
+    let writer = fcntl(connection, F_DUPFD_CLOEXEC, 3)
+    guard role != .stranger, writer >= 0 else {
+      _ = close(connection)
+      if writer >= 0 { _ = close(writer) }
+      return
+    }
+    let peer = Peer(input: connection, output: writer, clock: clock)
+    let number = state.withLock { state in
+      state.next += 1
+      state.peers[state.next] = peer
+      return state.next
+    }
+    do {
+      try peer.start()
+      for await request in peer.requests {
+        guard role == .owner else {
+          request.fail(WireError(.forbidden, "an agent may not command the daemon that supervises it"))
+          continue
+        }
+        if request.method == ControlAttach.method {
+          await attach(request, peer)
+          break
+        }
+        await answer(request)
+      }
+    } catch {
+      log("a control connection failed: \(error)")
+    }
+    peer.close()
+    state.withLock { _ = $0.peers.removeValue(forKey: number) }
+  }
+
+  private func answer(_ request: IncomingRequest) async {
+    switch request.method {
+    case ControlStatus.method: request.reply(await handlers.status())
+    case ControlPlugin.method:
+      do {
+        let order = try request.params(ControlPlugin.self)
+        if await handlers.plugin(order.name, order.change) {
+          request.reply(Empty())
+        } else {
+          request.fail(WireError(.invalidParams, "there is no plugin \(order.name); pi-relayd plugins lists them"))
+        }
+      } catch {
+        request.fail(error)
+      }
+    case ControlReload.method: request.reply(ControlReload.Reply(problems: await handlers.reload()))
+    case ControlStop.method:
+      request.reply(Empty())
+      handlers.stop()
+    case Ping.method: request.reply(Empty())
+    default: request.fail(WireError(.methodNotFound, "there is no method \(request.method)"))
+    }
+  }
+
+  // MARK: - Attached messengers
+
+  private func attach(_ request: IncomingRequest, _ peer: Peer) async {
+    let client: String
+    do {
+      client = try request.params(ControlAttach.self).client
+    } catch {
+      request.fail(error)
+      return
+    }
+    guard PluginDiscovery.isValid(client) else {
+      request.fail(WireError(.invalidParams, "client: 1 to 32 of a–z, 0–9, - and _"))
+      return
+    }
+    let name = "attached/\(client)"
+    guard state.withLock({ $0.attached.insert(name).inserted }) else {
+      request.fail(WireError(.invalidRequest, "\(name) is attached already"))
+      return
+    }
+    defer { state.withLock { _ = $0.attached.remove(name) } }
+    request.reply(Empty())
+    do {
+      let link = try await greet(name, peer)
+      await handlers.audience.connected(link)
+      for await request in peer.requests { await handlers.audience.received(request, from: link) }
+      await handlers.audience.disconnected(link)
+    } catch {
+      log("\(name) could not be attached: \(error)")
+    }
+  }
+
+  private func greet(_ name: String, _ peer: Peer) async throws -> PluginLink {
+    let spool = folders.spool(name)
+    let data = folders.data(name)
+    try folders.makePrivate(spool)
+    try folders.makePrivate(data)
+    let about = try await peer.request(
+      InitializeRequest(
+        host: HostDescription(name: "pi-relayd", version: Product.version), instance: name, config: .object([:]),
+        dataDir: data, spoolDir: spool),
+      within: PluginInstance.handshakeLimit)
+    return PluginLink(
+      name: name, about: about, messenger: Config.Messenger(kind: "attached", instance: String(name.dropFirst(9))),
+      spoolFolder: spool, isLocal: true, peer: peer,
+      hung: { [log, weak peer] why in
+        log("\(name) hangs (\(why)) and is detached")
+        peer?.close()
+      })
+  }
+}

@@ -1,0 +1,53 @@
+internal import PiRPC
+internal import RelayPipes
+
+/// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.
+final class DialogBroker: Sendable {
+  private struct State {
+    var open: [String: DialogRecord] = [:]
+    var order: [String] = []
+  }
+
+  private let state = Locked(State())
+
+  func open(_ dialog: PiDialog, session: String, now: Double) -> DialogRecord {
+    let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
+    let id = String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
+    let record = DialogRecord(
+      id: id, session: session, dialog: dialog, expires: dialog.timeout.map { now + Double($0) / 1000 })
+    state.withLock { state in
+      state.open[id] = record
+      state.order.append(id)
+    }
+    return record
+  }
+
+  /// The question of a session that has waited longest.
+  func first(of session: String) -> DialogRecord? {
+    state.withLock { state in
+      for id in state.order { if let record = state.open[id], record.session == session { return record } }
+      return nil
+    }
+  }
+
+  /// Takes a question away to answer it; nil when another was quicker.
+  func claim(_ id: String) -> DialogRecord? {
+    state.withLock { state in
+      state.order.removeAll { $0 == id }
+      return state.open.removeValue(forKey: id)
+    }
+  }
+
+  func record(_ id: String) -> DialogRecord? { state.withLock { $0.open[id] } }
+
+  /// Takes away the question that the agent calls `dialog`.
+  func withdraw(dialog: String, session: String) -> DialogRecord? {
+    state.withLock { state in
+      guard let record = state.open.values.first(where: { $0.session == session && $0.dialog.id == dialog }) else {
+        return nil
+      }
+      state.order.removeAll { $0 == record.id }
+      return state.open.removeValue(forKey: record.id)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+internal import PiRPC
+internal import RelayWire
+
+/// A question of the agent that waits for a person's answer.
+struct DialogRecord: Sendable, Equatable {
+  /// Opaque and short: it stands in button ids.
+  let id: String
+  let session: String
+  let dialog: PiDialog
+  /// Seconds since 1970.
+  let expires: Double?
+
+  var kind: DialogShow.Kind {
+    switch dialog.kind {
+    case .confirm: .confirm
+    case .select: .select
+    case .input: .input
+    case .editor: .editor
+    }
+  }
+
+  /// The question with what to reply: enough without any button.
+  var question: String {
+    var lines = ["❓ \(dialog.title)"]
+    if let message = dialog.message, !message.isEmpty { lines.append(message) }
+    switch dialog.kind {
+    case .confirm: lines.append("Reply yes or no.")
+    case .select:
+      lines += dialog.options.enumerated().map { "\($0.offset + 1). \($0.element)" }
+      lines.append("Reply with a number.")
+    case .input:
+      if let placeholder = dialog.placeholder, !placeholder.isEmpty { lines.append("(\(placeholder))") }
+      lines.append("Reply with your text, or /cancel.")
+    case .editor:
+      if let prefill = dialog.prefill, !prefill.isEmpty { lines.append("```\n\(prefill)\n```") }
+      lines.append("Reply with your text, or /cancel.")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// Buttons for the answers there are, where they fit; otherwise the numbers do.
+  func buttons(within limits: ButtonLimits?) -> [[Button]]? {
+    guard let limits else { return nil }
+    let labels: [String]
+    switch dialog.kind {
+    case .confirm: labels = ["Yes", "No"]
+    case .select: labels = dialog.options
+    case .input, .editor: labels = []
+    }
+    guard !labels.isEmpty, labels.count <= limits.rows * limits.perRow else { return nil }
+    let all = labels.enumerated().map { index, label in
+      Button(
+        id: "\(id):\(index + 1)", label: SafeText.line(label, limit: limits.labelLength),
+        style: dialog.kind == .confirm ? (index == 0 ? .success : .danger) : .primary)
+    }
+    return stride(from: 0, to: all.count, by: limits.perRow).map { Array(all[$0..<min($0 + limits.perRow, all.count)]) }
+  }
+
+  enum Reading: Equatable {
+    case answer(PiDialogAnswer, label: String)
+    /// It is no answer; `hint` says what would be.
+    case unclear(hint: String)
+  }
+
+  /// Reads a typed reply: a number, a label, yes or no, or the text itself.
+  func read(_ reply: String) -> Reading {
+    let text = reply.trimmingWhitespace()
+    if text.lowercased() == "/cancel" { return .answer(.cancelled, label: "cancelled") }
+    switch dialog.kind {
+    case .confirm:
+      switch text.lowercased().trimmingPunctuation() {
+      case "yes", "y", "1", "true", "ok", "okay": return .answer(.confirmed(true), label: "yes")
+      case "no", "n", "2", "0", "false": return .answer(.confirmed(false), label: "no")
+      default: return .unclear(hint: "That is a yes-or-no question. Reply yes or no, or /cancel.")
+      }
+    case .select:
+      let wish = text.lowercased()
+      let options = dialog.options
+      if let label = options.first(where: { $0.lowercased() == wish }) { return .answer(.value(label), label: label) }
+      if let number = Int(wish.trimmingPunctuation()), options.indices.contains(number - 1) {
+        return .answer(.value(options[number - 1]), label: options[number - 1])
+      }
+      return .unclear(hint: "Reply with a number from 1 to \(options.count), or /cancel.")
+    case .input, .editor: return .answer(.value(reply), label: SafeText.line(reply))
+    }
+  }
+
+  /// Reads a pressed button.
+  func read(button number: Int) -> Reading {
+    switch dialog.kind {
+    case .confirm: .answer(.confirmed(number == 1), label: number == 1 ? "yes" : "no")
+    case .select where dialog.options.indices.contains(number - 1):
+      .answer(.value(dialog.options[number - 1]), label: dialog.options[number - 1])
+    default: .unclear(hint: "That button is no longer valid.")
+    }
+  }
+}
+
+extension String {
+  func trimmingWhitespace() -> String {
+    var text = self[...]
+    while let first = text.first, first.isWhitespace { text = text.dropFirst() }
+    while let last = text.last, last.isWhitespace { text = text.dropLast() }
+    return String(text)
+  }
+
+  func trimmingPunctuation() -> String {
+    var text = self[...]
+    while let last = text.last, last.isPunctuation { text = text.dropLast() }
+    return String(text)
+  }
+}

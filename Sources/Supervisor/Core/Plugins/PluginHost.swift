@@ -1,0 +1,155 @@
+internal import FoundationEssentials
+package import RelayConfig
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+/// All plugins: found, configured, kept running, and followed when their files or settings change.
+package actor PluginHost {
+  private let discovery: PluginDiscovery
+  private let surroundings: PluginSurroundings
+  private let nursery = Nursery()
+  private var config: Config
+  private var instances: [String: PluginInstance] = [:]
+  private var specifications: [String: PluginSpecification] = [:]
+  /// Switched off by hand until switched on again.
+  private var disabled: Set<String> = []
+  private var problems: [String] = []
+  private var watch: FolderWatch?
+  private var stopping = false
+
+  package init(discovery: PluginDiscovery, config: Config, surroundings: PluginSurroundings) {
+    self.discovery = discovery
+    self.config = config
+    self.surroundings = surroundings
+  }
+
+  /// Runs plugins until `stop`.
+  package func run() async {
+    let changes = Mailbox<Void>(merge: { _, _ in true })
+    do {
+      watch = try FolderWatch(folder: surroundings.folders.plugins) { changes.post(()) }
+    } catch {
+      surroundings.log("new plugins are noticed only on reload: \(error)")
+    }
+    nursery.add { [self] in
+      while await changes.next() != nil { await rescan() }
+    }
+    changesOfFolder = changes
+    await rescan()
+    await nursery.run()
+  }
+
+  private var changesOfFolder: Mailbox<Void>?
+
+  /// Takes a new configuration; plugins that it does not concern go on undisturbed.
+  package func apply(_ new: Config) async {
+    config = new
+    await rescan()
+  }
+
+  /// Looks at the folders again and makes what runs agree with what is there.
+  package func rescan() async {
+    guard !stopping else { return }
+    let found = discovery.scan()
+    let wanted = Self.specifications(found.plugins, config)
+    problems = found.problems + Self.missing(found.plugins, config)
+    for (name, instance) in instances where wanted[name] == nil {
+      instances[name] = nil
+      specifications[name] = nil
+      surroundings.log("\(name) is gone and stopped")
+      nursery.add { await instance.stop() }
+    }
+    for (name, specification) in wanted where specifications[name] != specification {
+      specifications[name] = specification
+      if let instance = instances[name] {
+        surroundings.log("\(name) has changed and is replaced")
+        nursery.add { await instance.replace(with: specification) }
+      } else if !disabled.contains(name) {
+        start(specification)
+      }
+    }
+  }
+
+  private func start(_ specification: PluginSpecification) {
+    let instance = PluginInstance(specification, surroundings)
+    instances[specification.name] = instance
+    nursery.add { await instance.run() }
+  }
+
+  /// What is to run: each configured instance of a messenger, and one of everything else.
+  private static func specifications(
+    _ plugins: [DiscoveredPlugin], _ config: Config
+  ) -> [String: PluginSpecification] {
+    var result: [String: PluginSpecification] = [:]
+    for plugin in plugins {
+      let configured = config.messengers.filter { $0.kind == plugin.name }
+      for messenger in configured where messenger.enabled {
+        result[messenger.name] = PluginSpecification(
+          name: messenger.name, executable: plugin, settings: messenger.settings, isConfigured: true,
+          messenger: messenger)
+      }
+      guard configured.isEmpty else { continue }
+      let settings = config.plugins[plugin.name]
+      guard settings?.enabled != false else { continue }
+      result[plugin.name] = PluginSpecification(
+        name: plugin.name, executable: plugin, settings: settings?.settings ?? .object([:]),
+        isConfigured: settings != nil, messenger: nil)
+    }
+    return result
+  }
+
+  private static func missing(_ plugins: [DiscoveredPlugin], _ config: Config) -> [String] {
+    let known = Set(plugins.map(\.name))
+    let kinds = Set(config.messengers.filter(\.enabled).map(\.kind) + config.plugins.filter(\.value.enabled).keys)
+    return kinds.subtracting(known).sorted().map {
+      "relay.yaml configures \"\($0)\", but there is no plugin of that name; put its executable into plugins/"
+    }
+  }
+
+  // MARK: - For the control socket
+
+  package func reports() async -> [PluginStatus] {
+    var result: [PluginStatus] = []
+    for name in specifications.keys.sorted() {
+      if let instance = instances[name] {
+        result.append(await instance.report())
+      } else {
+        result.append(
+          PluginStatus(name: name, state: .disabled, path: specifications[name]?.executable.path, restarts: 0))
+      }
+    }
+    return result
+  }
+
+  package var knownProblems: [String] { problems }
+
+  package enum Change: String, Sendable, Codable { case restart, enable, disable }
+
+  /// False when there is no such plugin.
+  package func change(_ name: String, _ change: Change) async -> Bool {
+    guard let specification = specifications[name] else { return false }
+    switch change {
+    case .restart:
+      if let instance = instances[name] { await instance.restart() } else { start(specification) }
+    case .enable:
+      disabled.remove(name)
+      if instances[name] == nil { start(specification) }
+    case .disable:
+      disabled.insert(name)
+      if let instance = instances.removeValue(forKey: name) { await instance.stop() }
+    }
+    return true
+  }
+
+  /// Stops every plugin, in good order and all at once.
+  package func stop() async {
+    stopping = true
+    watch = nil
+    changesOfFolder?.close()
+    await withDiscardingTaskGroup { group in
+      for instance in instances.values { group.addTask { await instance.stop() } }
+    }
+    nursery.close()
+  }
+}

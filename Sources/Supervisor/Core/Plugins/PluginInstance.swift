@@ -1,0 +1,371 @@
+internal import Glibc
+package import RelayConfig
+internal import RelayPipes
+package import RelayStore
+package import RelayWire
+
+/// What an instance is to run. A change of any part means a new life.
+package struct PluginSpecification: Sendable, Equatable {
+  /// `formatter`, `discord/work`.
+  package var name: String
+  package var executable: DiscoveredPlugin
+  package var settings: JSONValue
+  /// False when the configuration does not mention it.
+  package var isConfigured: Bool
+  package var messenger: Config.Messenger?
+}
+
+/// What all instances share.
+package struct PluginSurroundings: Sendable {
+  package var folders: Folders
+  package var guardian: Guardian?
+  package var environment: [String: String]
+  package var store: any Store
+  package var timekeeper: Timekeeper
+  package var restart: RestartPolicy
+  package var logLimits: LogFile.Limits
+  package var audience: any PluginAudience
+  package var log: @Sendable (String) -> Void
+}
+
+/// One plugin, kept running: started, greeted, served, watched, ended, and started again when it ends by itself.
+package actor PluginInstance {
+  package let name: String
+  private var specification: PluginSpecification
+  private let surroundings: PluginSurroundings
+  private var history = RestartPolicy.History()
+  private var status: PluginStatus
+  private var stateSince: Duration
+  private var child: ChildProcess?
+  private var link: PluginLink?
+  /// Wakes the loop: a new specification, a wish to restart, or the end.
+  private var wake: AsyncStream<Void>.Continuation?
+  private var stopping = false
+  private var replacing = false
+  /// The last lines on standard error, for messages.
+  private let lastWords = Locked<[String]>([])
+
+  /// Time a plugin has to answer `initialize`.
+  static let handshakeLimit: Duration = .seconds(10)
+  /// Silence after which a plugin is pinged, and how long it may take to answer.
+  static let quietLimit: Duration = .seconds(15)
+  static let pingLimit: Duration = .seconds(10)
+  static let shutdownLimit: Duration = .seconds(5)
+
+  package init(_ specification: PluginSpecification, _ surroundings: PluginSurroundings) {
+    name = specification.name
+    self.specification = specification
+    self.surroundings = surroundings
+    status = PluginStatus(name: specification.name, state: .starting, path: specification.executable.path, restarts: 0)
+    stateSince = surroundings.timekeeper.now()
+  }
+
+  package func report() -> PluginStatus {
+    var report = status
+    report.pid = child?.pid
+    report.since = Double((surroundings.timekeeper.now() - stateSince).components.seconds)
+    return report
+  }
+
+  private func enter(_ state: PluginStatus.State, problem: String? = nil) {
+    status.state = state
+    status.problem = problem
+    stateSince = surroundings.timekeeper.now()
+  }
+
+  // MARK: - Wishes from outside
+
+  /// Runs something else from now on. The present life is ended in good order first.
+  package func replace(with new: PluginSpecification) async {
+    guard new != specification else { return }
+    specification = new
+    status.path = new.executable.path
+    await restart()
+  }
+
+  /// Ends the present life in good order and begins another at once.
+  package func restart() async {
+    history = RestartPolicy.History()
+    replacing = true
+    if let child { await end(child, reason: "replaced") }
+    wake?.yield()
+  }
+
+  /// Ends it for good; `run` returns.
+  package func stop() async {
+    stopping = true
+    wake?.yield()
+    if let child { await end(child, reason: "stopped") }
+  }
+
+  private func end(_ child: ChildProcess, reason: String) async {
+    if let link {
+      // A refusal or a silence changes nothing: what follows ends it anyway.
+      _ = try? await link.request(Shutdown(reason: reason), within: Self.shutdownLimit)
+    }
+    currentPeer?.finish()
+    await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: surroundings.timekeeper.clock)
+  }
+
+  private var currentPeer: Peer?
+
+  // MARK: - The loop of lives
+
+  /// Runs until `stop`.
+  package func run() async {
+    let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.wake = wake
+    while !stopping, !Task.isCancelled {
+      let began = surroundings.timekeeper.now()
+      let ending = await live()
+      if stopping || Task.isCancelled { break }
+      if replacing {
+        replacing = false
+        continue
+      }
+      let delay = decide(ending, uptime: surroundings.timekeeper.now() - began)
+      await pause(delay, wakes)
+    }
+    enter(.stopped)
+  }
+
+  private enum Ending: Sendable {
+    case ended(String, worked: Bool)
+    /// Nothing will be different before the configuration or the file is.
+    case misconfigured(String)
+    case unconfigured(String)
+  }
+
+  /// How long to wait; nil means until woken.
+  private func decide(_ ending: Ending, uptime: Duration) -> Duration? {
+    switch ending {
+    case .unconfigured(let problem):
+      enter(.unconfigured, problem: problem)
+      return nil
+    case .misconfigured(let problem):
+      surroundings.log("\(name): \(problem)")
+      enter(.misconfigured, problem: problem)
+      return nil
+    case .ended(let why, let worked):
+      status.restarts += 1
+      let decision = surroundings.restart.next(
+        &history, now: surroundings.timekeeper.now(), uptime: uptime, worked: worked,
+        random: Double.random(in: 0...1))
+      let words = lastWords.withLock { $0.last }.map { "; its last words: \($0)" } ?? ""
+      surroundings.log("\(name) ended: \(why)\(words); started again in \(decision.delay)")
+      enter(decision.failing ? .failing : .waiting, problem: why + words)
+      return decision.delay
+    }
+  }
+
+  private func pause(_ delay: Duration?, _ wakes: AsyncStream<Void>) async {
+    if delay == .zero { return }
+    let timekeeper = surroundings.timekeeper
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { for await _ in wakes { return } }
+      if let delay { group.addTask { _ = await timekeeper.sleep(for: delay) } }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  // MARK: - One life
+
+  private func live() async -> Ending {
+    enter(.starting)
+    lastWords.withLock { $0 = [] }
+    let folders = surroundings.folders
+    let spool = folders.spool(name)
+    let data = folders.data(name)
+    let child: ChildProcess
+    let pipes: ChildProcess.Pipes
+    do {
+      try folders.makePrivate(spool)
+      try folders.makePrivate(data)
+      (child, pipes) = try ChildProcess.spawn(
+        .init(
+          name: name, path: specification.executable.path,
+          environment: ChildEnvironment.plugin(
+            from: surroundings.environment, marker: surroundings.guardian?.marker ?? "\(Guardian.markerName)=none"),
+          directory: data),
+        guardian: surroundings.guardian)
+    } catch {
+      return .ended("\(error)", worked: false)
+    }
+    self.child = child
+    collectLog(pipes.error)
+    let early = Locked<String?>(nil)
+    let peer = Peer(input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock) {
+      [log = surroundings.log, name] oddity in
+      if case .notProtocol(let beginning) = oddity { early.withLock { $0 = $0 ?? beginning } }
+      log("\(name): \(Self.describe(oddity))")
+    }
+    currentPeer = peer
+    defer {
+      self.child = nil
+      currentPeer = nil
+      link = nil
+    }
+    do {
+      try peer.start()
+    } catch {
+      peer.close()
+      await child.tearDown([], clock: surroundings.timekeeper.clock)
+      return .ended("\(error)", worked: false)
+    }
+    let outcome = await greet(peer, child, data: data, spool: spool, early: early)
+    switch outcome {
+    case .failure(let ending):
+      peer.close()
+      await child.tearDown([.terminate(then: .milliseconds(500))], clock: surroundings.timekeeper.clock)
+      return ending
+    case .success(let link):
+      return await serve(link, peer, child)
+    }
+  }
+
+  /// Reads standard error into the plugin's log, whether or not anything else goes well.
+  private func collectLog(_ descriptor: Int32) {
+    let file = LogFile(path: surroundings.folders.log(name), limits: surroundings.logLimits)
+    let lastWords = lastWords
+    let reader = LineReader(
+      descriptor: descriptor, maximumLineLength: 64 * 1024, loop: .logs,
+      handlers: .init(line: { framed in
+        switch framed {
+        case .line(let bytes), .unfinished(let bytes):
+          file.write(bytes)
+          let words = String(decoding: bytes.prefix(300), as: UTF8.self)
+          lastWords.withLock { $0 = $0.suffix(4) + [words] }
+        case .tooLong(let length), .dismissed(let length): file.write("[a line of \(length) bytes was left out]")
+        }
+      }))
+    do {
+      try reader.start()
+    } catch {
+      surroundings.log("\(name): its log cannot be collected: \(error)")
+      reader.close()
+    }
+  }
+
+  private static func describe(_ oddity: Peer.Oddity) -> String {
+    switch oddity {
+    case .notProtocol(let beginning): "not a protocol line on its standard output: \(beginning.debugDescription)"
+    case .tooLong(let bytes): "a line of \(bytes) bytes was skipped; the limit is \(ProtocolLimits.maximumLineLength)"
+    case .unfinished(let bytes): "its output ended in the middle of a line (\(bytes) bytes)"
+    case .unknownAnswer: "an answer to no open request"
+    case .ignoredNotification(let method): "the notification \(method) was ignored; the protocol has requests only"
+    }
+  }
+
+  private enum Greeting: Sendable {
+    case success(PluginLink)
+    case failure(Ending)
+  }
+
+  private func greet(
+    _ peer: Peer, _ child: ChildProcess, data: String, spool: String, early: Locked<String?>
+  ) async -> Greeting {
+    let request = InitializeRequest(
+      host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
+      config: specification.settings, state: await surroundings.store.pluginState(of: name), dataDir: data,
+      spoolDir: spool)
+    do {
+      let about = try await peer.request(request, within: Self.handshakeLimit)
+      if let junk = early.withLock({ $0 }) { return .failure(.ended(Self.junkExplanation(junk), worked: false)) }
+      guard ProtocolVersion.supported.contains(about.protocolVersion) else {
+        return .failure(
+          .misconfigured(
+            "it speaks protocol version \(about.protocolVersion), this pi-relayd \(ProtocolVersion.supported); "
+              + "install a matching version of one of them"))
+      }
+      return .success(
+        PluginLink(
+          name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
+          spoolFolder: spool, isLocal: false, peer: peer,
+          hung: { [weak child, log = surroundings.log, name] why in
+            log("\(name) hangs (\(why)) and is ended")
+            child?.signal(SIGKILL)
+          }))
+    } catch {
+      return .failure(await explain(error, child, early))
+    }
+  }
+
+  private var messenger: Config.Messenger {
+    if let messenger = specification.messenger { return messenger }
+    return Config.Messenger(kind: specification.executable.name, instance: "default")
+  }
+
+  private static func junkExplanation(_ junk: String) -> String {
+    "it printed \(junk.debugDescription) on standard output before the handshake; standard output is for the protocol, "
+      + "logs belong on standard error"
+  }
+
+  private func explain(_ error: PeerError, _ child: ChildProcess, _ early: Locked<String?>) async -> Ending {
+    if case .refused(let refusal) = error, refusal.code == .configuration {
+      let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) } ?? []
+      let text =
+        problems.isEmpty ? refusal.message : problems.map { "\($0.path): \($0.message)" }.joined(separator: "; ")
+      return specification.isConfigured ? .misconfigured(text) : .unconfigured(text)
+    }
+    if let junk = early.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
+    switch error {
+    case .timedOut: return .ended("it did not answer the handshake within \(Self.handshakeLimit)", worked: false)
+    case .closed, .notSent:
+      // It has closed its output; give it a moment to end, so that the message can say how.
+      let exit = await child.tearDown([.wait(.seconds(1))], clock: surroundings.timekeeper.clock)
+      return .ended("\(exit) before the handshake", worked: false)
+    case .refused, .unreadable: return .ended("the handshake failed: \(error)", worked: false)
+    }
+  }
+
+  private func serve(_ link: PluginLink, _ peer: Peer, _ child: ChildProcess) async -> Ending {
+    self.link = link
+    status.version = link.about.version
+    status.kinds = link.about.kinds.map(\.rawValue)
+    enter(.running)
+    let audience = surroundings.audience
+    await audience.connected(link)
+    let timekeeper = surroundings.timekeeper
+    let why = await withTaskGroup(of: String?.self) { group in
+      group.addTask {
+        for await request in peer.requests { await audience.received(request, from: link) }
+        // The output has ended: normally because the process has.
+        let exit = await child.tearDown([.wait(.seconds(2))], clock: timekeeper.clock)
+        return "\(exit)"
+      }
+      group.addTask { await Self.watch(link, child, timekeeper) }
+      var why: String?
+      while why == nil, let next = await group.next() { why = next }
+      group.cancelAll()
+      return why ?? "unknown reason"
+    }
+    peer.close()
+    await child.tearDown([], clock: timekeeper.clock)
+    await audience.disconnected(link)
+    return .ended(why, worked: link.hasWorked)
+  }
+
+  /// Pings a quiet plugin; ends one that does not answer. Returns nil when cancelled.
+  private static func watch(_ link: PluginLink, _ child: ChildProcess, _ timekeeper: Timekeeper) async -> String? {
+    while true {
+      let quiet = link.silence
+      if quiet < quietLimit || link.awaitsAnswers {
+        let rest = link.awaitsAnswers ? quietLimit : quietLimit - quiet
+        guard await timekeeper.sleep(for: rest) else { return nil }
+        continue
+      }
+      do {
+        _ = try await link.request(Ping(), within: pingLimit)
+      } catch {
+        guard !Task.isCancelled else { return nil }
+        if case .timedOut = error {
+          child.signal(SIGKILL)
+          return "it did not answer a ping within \(pingLimit)"
+        }
+        // Any other answer is a sign of life; the end of the connection is noticed elsewhere.
+        guard await timekeeper.sleep(for: quietLimit) else { return nil }
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+package import RelayConfig
+package import RelayPipes
+package import RelayWire
+
+/// A plugin that has shaken hands: what it is, and the way to it. One for each life of its process.
+package final class PluginLink: Sendable {
+  /// The instance: `formatter`, `discord/work`, `attached/terminal-1`.
+  package let name: String
+  package let about: InitializeReply
+  /// How this instance is configured as a messenger; nil for services.
+  package let messenger: Config.Messenger?
+  package let spoolFolder: String
+  /// Where the person at the other end is on this machine already: a terminal of the same user.
+  package let isLocal: Bool
+  private let peer: Peer
+  private let hung: @Sendable (String) -> Void
+  private let worked = Locked(false)
+
+  package init(
+    name: String, about: InitializeReply, messenger: Config.Messenger?, spoolFolder: String, isLocal: Bool,
+    peer: Peer, hung: @escaping @Sendable (String) -> Void
+  ) {
+    self.name = name
+    self.about = about
+    self.messenger = messenger
+    self.spoolFolder = spoolFolder
+    self.isLocal = isLocal
+    self.peer = peer
+    self.hung = hung
+  }
+
+  package var capabilities: Capabilities { about.capabilities }
+  package var isMessenger: Bool { about.kinds.contains(.messenger) }
+
+  /// Whether it has answered anything in this life: the sign that it works.
+  package var hasWorked: Bool { worked.withLock { $0 } }
+
+  package func offers(_ service: String) -> Bool { capabilities.services?.contains(service) == true }
+
+  /// Asks something of the plugin. One that stays silent past the limit is taken to hang, and is restarted.
+  package func request<Request: WireRequest>(
+    _ request: Request, within limit: Duration = .seconds(30)
+  ) async throws(PeerError) -> Request.Reply {
+    do {
+      let reply = try await peer.request(request, within: limit)
+      worked.withLock { $0 = true }
+      return reply
+    } catch {
+      if case .timedOut(let method) = error, peer.silence >= limit {
+        hung("no answer to \(method) and nothing else heard for \(limit)")
+      }
+      if case .refused = error { worked.withLock { $0 = true } }
+      throw error
+    }
+  }
+
+  var silence: Duration { peer.silence }
+  var awaitsAnswers: Bool { peer.awaitsAnswers }
+}
+
+/// Who hears of plugins: the router.
+package protocol PluginAudience: Sendable {
+  func connected(_ link: PluginLink) async
+  /// Must answer the request, now or later. Called in the order of arrival; a slow handling delays the next.
+  func received(_ request: IncomingRequest, from link: PluginLink) async
+  func disconnected(_ link: PluginLink) async
+}

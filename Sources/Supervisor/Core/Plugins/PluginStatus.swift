@@ -1,0 +1,18 @@
+/// How a plugin instance is doing, for `status` and `plugins`.
+package struct PluginStatus: Sendable, Codable, Equatable {
+  package enum State: String, Sendable, Codable {
+    case starting, running, waiting, failing, unconfigured, misconfigured, disabled, stopped
+  }
+
+  package var name: String
+  package var state: State
+  package var path: String?
+  package var version: String?
+  package var kinds: [String]?
+  package var pid: Int32?
+  /// Seconds in this state.
+  package var since: Double?
+  package var restarts: Int
+  /// Why it is not running, in words.
+  package var problem: String?
+}

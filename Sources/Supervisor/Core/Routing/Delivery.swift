@@ -1,0 +1,221 @@
+internal import FoundationEssentials
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+/// Sends to one conversation: recorded before, settled by the plugin's receipt, tried again by the class of failure,
+/// and never shown twice without saying so.
+struct Delivery: Sendable {
+  let conversation: ConversationKey
+  let holder: LinkHolder
+  let store: any Store
+  let timekeeper: Timekeeper
+  let log: @Sendable (String) -> Void
+
+  /// Tries of one send before it is given up, about ten minutes in all.
+  static let maximumAttempts = 24
+  static let longestDelay: Duration = .seconds(30)
+  static let repeatMark = "(possible repeat) "
+
+  enum EditOutcome: Equatable {
+    case done
+    case wait(Duration)
+    case gone
+    case failed
+  }
+
+  private enum NextStep {
+    case retry(after: Duration)
+    case resolve
+    case giveUp(String)
+  }
+
+  /// Sends a new message; answers its platform id, or nil when it could not be sent.
+  func send(
+    _ text: String, role: MessageRole, replyTo: String? = nil, buttons: [[Button]]? = nil, streaming: Bool = false
+  ) async -> String? {
+    let request = MessageSend(
+      key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
+      buttons: buttons, streaming: streaming ? true : nil)
+    return await deliver(key: request.key, text: text) { link, mark in
+      var request = request
+      if mark { request.text = Self.repeatMark + request.text }
+      return try await link.request(request).message
+    }
+  }
+
+  /// Sends a file beneath the instance's spool folder.
+  func send(file path: String, name: String, mime: String, caption: String?) async -> String? {
+    let request = FileSend(
+      key: UUID().uuidString, conversation: conversation.conversation, path: path, name: name, mime: mime,
+      caption: caption)
+    return await deliver(key: request.key, text: "[file \(name)]") { link, _ in
+      try await link.request(request, within: .seconds(120)).message
+    }
+  }
+
+  /// Shows a question; where the messenger has no dialogs, as a message.
+  func show(_ request: DialogShow) async -> String? {
+    await deliver(key: request.key, text: request.text) { link, mark in
+      var request = request
+      if mark { request.text = Self.repeatMark + request.text }
+      guard link.capabilities.buttons != nil else {
+        let plain = MessageSend(
+          key: request.key, conversation: request.conversation, text: request.text, role: .dialog)
+        return try await link.request(plain).message
+      }
+      return try await link.request(request).message
+    }
+  }
+
+  private func deliver(
+    key: String, text: String, _ attempt: (PluginLink, _ mark: Bool) async throws -> String
+  ) async -> String? {
+    do {
+      try await store.recordOutbound(OutboundRecord(key: key, conversation: conversation, text: text))
+    } catch {
+      log("\(conversation): a message was not sent because it could not be recorded: \(error)")
+      return nil
+    }
+    var mark = false
+    for number in 0..<Self.maximumAttempts {
+      guard let link = await holder.wait() else { return nil }
+      do {
+        let message = try await attempt(link, mark)
+        await settle(key, .sent(message: message))
+        return message
+      } catch {
+        switch Self.nextStep(after: error, attempt: number) {
+        case .giveUp(let why):
+          log("\(conversation): a message could not be sent: \(why)")
+          await settle(key, .failed(why))
+          return nil
+        case .retry(let delay):
+          guard await timekeeper.sleep(for: delay) else { return nil }
+        case .resolve:
+          switch await resolve(key) {
+          case .sent(let message):
+            await settle(key, .sent(message: message))
+            return message
+          case .notSent: break
+          case .unknowable: mark = true
+          }
+        }
+      }
+    }
+    await settle(key, .unknown)
+    log("\(conversation): a message was given up after \(Self.maximumAttempts) tries")
+    return nil
+  }
+
+  private func settle(_ key: String, _ result: OutboundResult) async {
+    do {
+      try await store.settleOutbound(key, result)
+    } catch {
+      log("\(conversation): what became of a message could not be recorded: \(error)")
+    }
+  }
+
+  private static func nextStep(after error: any Error, attempt: Int) -> NextStep {
+    let backoff = min(longestDelay, .milliseconds(250) * (1 << min(attempt, 10)))
+    guard let error = error as? PeerError else { return .giveUp("\(error)") }
+    switch error {
+    case .closed, .timedOut, .unreadable: return .resolve
+    case .notSent: return .retry(after: backoff)
+    case .refused(let refusal):
+      if refusal.code == .busy { return .retry(after: backoff) }
+      switch DeliveryFailure(refusal) {
+      case .transient?: return .retry(after: backoff)
+      case .rateLimited(let seconds)?: return .retry(after: .seconds(seconds))
+      case .unknownOutcome?: return .resolve
+      default: return .giveUp(refusal.message)
+      }
+    }
+  }
+
+  private enum Resolution {
+    case sent(String)
+    case notSent
+    case unknowable
+  }
+
+  /// Finds out what became of a send whose answer was lost, through the next life of the plugin.
+  private func resolve(_ key: String) async -> Resolution {
+    guard let link = await holder.wait() else { return .unknowable }
+    if link.capabilities.lookup == true {
+      let request = MessageLookup(conversation: conversation.conversation, key: key)
+      guard let found = try? await link.request(request) else { return .unknowable }
+      return found.message.map(Resolution.sent) ?? .notSent
+    }
+    // The platform refuses a second message with the same key, so it can simply be sent again.
+    return link.capabilities.idempotencyKey == true ? .notSent : .unknowable
+  }
+
+  func edit(_ message: String, _ text: String, streaming: Bool = false) async -> EditOutcome {
+    guard let link = await holder.wait() else { return .failed }
+    let request = MessageEdit(
+      conversation: conversation.conversation, message: message, text: text, streaming: streaming ? true : nil)
+    do {
+      _ = try await link.request(request)
+      return .done
+    } catch .refused(let refusal) {
+      switch DeliveryFailure(refusal) {
+      case .rateLimited(let seconds)?: return .wait(.seconds(seconds))
+      case .transient?, .unknownOutcome?: return .wait(.seconds(1))
+      case .notFound?: return .gone
+      default:
+        if refusal.code == .busy { return .wait(.milliseconds(500)) }
+        log("\(conversation): a message could not be changed: \(refusal.message)")
+        return .failed
+      }
+    } catch {
+      // The same text once more does no harm: an edit says what the message shall be, not what to add.
+      return .wait(.milliseconds(250))
+    }
+  }
+
+  /// Removes a message; one that cannot be removed stays, which harms nobody.
+  func delete(_ message: String) async {
+    guard let link = holder.current else { return }
+    do {
+      _ = try await link.request(MessageDelete(conversation: conversation.conversation, message: message))
+    } catch {
+      log("\(conversation): a message could not be removed: \(error)")
+    }
+  }
+
+  func closeDialog(_ dialog: String, message: String, text: String) async {
+    guard let link = holder.current else { return }
+    do {
+      if link.capabilities.buttons != nil {
+        _ = try await link.request(
+          DialogClose(conversation: conversation.conversation, message: message, dialog: dialog, text: text))
+      } else if link.capabilities.edit == true {
+        _ = try await link.request(
+          MessageEdit(conversation: conversation.conversation, message: message, text: text))
+      }
+    } catch {
+      log("\(conversation): a question could not be closed: \(error)")
+    }
+  }
+
+  /// Says how a person's message ended, where the messenger wants to know.
+  func settled(_ message: String, _ outcome: MessageSettled.Outcome) async {
+    guard let link = holder.current, link.capabilities.outcomes == true else { return }
+    do {
+      _ = try await link.request(
+        MessageSettled(conversation: conversation.conversation, message: message, outcome: outcome))
+    } catch {
+      log("\(conversation): the outcome of a message could not be told: \(error)")
+    }
+  }
+
+  func typing(_ active: Bool) async {
+    guard let link = holder.current, link.capabilities.typing == true else { return }
+    do {
+      _ = try await link.request(TypingSet(conversation: conversation.conversation, active: active))
+    } catch {
+      log("\(conversation): typing could not be shown: \(error)")
+    }
+  }
+}

@@ -1,0 +1,50 @@
+internal import RelayPipes
+
+/// The present life of one messenger, for those who have something to send: they wait while it is away.
+final class LinkHolder: Sendable {
+  private struct State {
+    var link: PluginLink?
+    var waiting: [Int: CheckedContinuation<PluginLink?, Never>] = [:]
+    var next = 0
+  }
+
+  private let state = Locked(State())
+
+  func set(_ link: PluginLink?) {
+    let waiting = state.withLock { state in
+      state.link = link
+      guard link != nil else { return [CheckedContinuation<PluginLink?, Never>]() }
+      defer { state.waiting = [:] }
+      return Array(state.waiting.values)
+    }
+    for waiter in waiting { waiter.resume(returning: link) }
+  }
+
+  /// Forgets a life that has ended, unless another has begun already.
+  func clear(_ link: PluginLink) {
+    state.withLock { if $0.link === link { $0.link = nil } }
+  }
+
+  var current: PluginLink? { state.withLock { $0.link } }
+
+  /// The link, now or when it is back; nil when cancelled.
+  func wait() async -> PluginLink? {
+    let number = state.withLock { state in
+      defer { state.next += 1 }
+      return state.next
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let ready: PluginLink?? = state.withLock { state in
+          if let link = state.link { return link }
+          if Task.isCancelled { return .some(nil) }
+          state.waiting[number] = continuation
+          return nil
+        }
+        if let ready { continuation.resume(returning: ready) }
+      }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(returning: nil)
+    }
+  }
+}

@@ -1,0 +1,444 @@
+internal import FoundationEssentials
+internal import PiRPC
+package import RelayConfig
+package import RelayPipes
+package import RelayStore
+internal import RelayWire
+
+/// Where a person's words become commands, answers or prompts, and where the agent's become messages.
+///
+/// The way in: `received` checks and stores, answers the plugin, and hands over to the conversation's own queue;
+/// `process` decides what the message is. The way out: sessions tell `SessionWatchers`, which tell each conversation's
+/// `ConversationOutput`.
+package actor Router: PluginAudience {
+  package let host: SessionHost
+  let nursery = Nursery()
+  private let store: any Store
+  private let services: Services
+  private let timekeeper: Timekeeper
+  private let machine: Config.Machine
+  private let log: @Sendable (String) -> Void
+  private let dialogs = DialogBroker()
+  private let watchers: SessionWatchers
+  private var places: [ConversationKey: Place] = [:]
+  private var holders: [String: LinkHolder] = [:]
+  private var refusals = RefusalLimiter()
+  private var isDraining = false
+
+  /// One conversation: its queue of messages and its output.
+  private struct Place {
+    let inbox: Mailbox<Arrival>
+    let output: ConversationOutput
+    let holder: LinkHolder
+    var conversation: Conversation
+    var session: String?
+  }
+
+  private enum Arrival: Sendable {
+    case message(MessageReceived, PluginLink)
+    case action(ActionInvoked, PluginLink)
+  }
+
+  /// Longest text of one message from a person, in bytes.
+  static let longestText = 1 << 20
+  static let mostAttachments = 32
+
+  package init(
+    host: SessionHost, store: any Store, services: Services, timekeeper: Timekeeper, machine: Config.Machine,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.host = host
+    self.store = store
+    self.services = services
+    self.timekeeper = timekeeper
+    self.machine = machine
+    self.log = log
+    watchers = SessionWatchers(dialogs: dialogs)
+  }
+
+  /// Runs conversations until `stop`.
+  package func run() async {
+    await nursery.run()
+  }
+
+  /// Takes no new messages from now on.
+  package func drain() {
+    isDraining = true
+  }
+
+  package func stop() {
+    for place in places.values {
+      place.inbox.close()
+      place.output.close()
+    }
+    nursery.close()
+  }
+
+  // MARK: - Plugins come and go
+
+  package func connected(_ link: PluginLink) async {
+    await services.connected(link)
+    guard link.isMessenger else { return }
+    holder(link.name).set(link)
+    if !link.isLocal, link.messenger?.access.admitsNobody == true {
+      log("\(link.name) admits nobody: list people under auth.users in relay.yaml")
+    } else if !link.isLocal, link.messenger?.access.everyone == true {
+      log("\(link.name) admits everyone who can reach it (auth.everyone: true)")
+    }
+    guard link.capabilities.commandsMenu == true else { return }
+    nursery.add { [log] in
+      do {
+        _ = try await link.request(CommandsChanged(commands: CommandRegistry.menu))
+      } catch {
+        log("\(link.name): the command menu could not be set: \(error)")
+      }
+    }
+  }
+
+  package func disconnected(_ link: PluginLink) async {
+    await services.disconnected(link)
+    holders[link.name]?.clear(link)
+  }
+
+  private func holder(_ instance: String) -> LinkHolder {
+    if let holder = holders[instance] { return holder }
+    let holder = LinkHolder()
+    holders[instance] = holder
+    return holder
+  }
+
+  // MARK: - Requests of plugins
+
+  package func received(_ request: IncomingRequest, from link: PluginLink) async {
+    do {
+      switch request.method {
+      case Ping.method: request.reply(Empty())
+      case StateSave.method: try await saveState(request, link)
+      case MessageReceived.method: try await receive(request.params(MessageReceived.self), request, link)
+      case MessageEdited.method: try await edited(request.params(MessageEdited.self), link, request)
+      case MessageDeleted.method: try await deleted(request.params(MessageDeleted.self), link, request)
+      case CommandInvoked.method: try await invoked(request.params(CommandInvoked.self), link, request)
+      case ActionInvoked.method: try await pressed(request.params(ActionInvoked.self), link, request)
+      case CommandComplete.method: try await complete(request.params(CommandComplete.self), link, request)
+      case ConversationClosed.method, ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
+      default: throw WireError(.methodNotFound, "there is no method \(request.method)")
+      }
+    } catch let error as WireError {
+      request.fail(error)
+    } catch {
+      log("\(link.name): \(request.method) failed: \(error)")
+      request.fail(WireError(.internalError, "it could not be stored; send it again"))
+    }
+  }
+
+  private func saveState(_ request: IncomingRequest, _ link: PluginLink) async throws {
+    let state = try request.params(StateSave.self).state
+    guard try JSONCoding.encode(state).count <= StateSave.maximumBytes else {
+      throw WireError(.invalidParams, "state.save: the state is over \(StateSave.maximumBytes) bytes")
+    }
+    try await store.savePluginState(state, of: link.name)
+    request.reply(Empty())
+  }
+
+  private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) async throws {
+    let reply = try await take(message, link)
+    request.reply(reply)
+  }
+
+  /// Checks, stores and queues a message; what it answers, the plugin may rely on.
+  private func take(_ message: MessageReceived, _ link: PluginLink) async throws -> MessageReceived.Reply {
+    try requireMessenger(link)
+    guard message.text.utf8.count <= Self.longestText else {
+      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
+    }
+    guard message.attachments?.count ?? 0 <= Self.mostAttachments else {
+      throw WireError(.invalidParams, "attachments: more than \(Self.mostAttachments)")
+    }
+    if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
+    let key = key(link, message.conversation)
+    // Authorised before any effect, storing included: a stranger must not fill the disk either.
+    guard Authorisation.allows(message.sender, through: link) else {
+      refuse(message.sender, message.conversation, link)
+      return MessageReceived.Reply(stored: false)
+    }
+    let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
+    let isNew = try await store.accept(stored, state: message.state)
+    if isNew { place(key, message.conversation, link).inbox.post(.message(message, link)) }
+    return MessageReceived.Reply(stored: isNew)
+  }
+
+  private func requireMessenger(_ link: PluginLink) throws(WireError) {
+    guard link.isMessenger else {
+      throw WireError(.forbidden, "only a plugin of kind messenger may send this")
+    }
+  }
+
+  private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginLink) {
+    guard sender.bot != true else { return }
+    let key = key(link, conversation)
+    log("\(link.name): \(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
+    guard conversation.kind == .dm, refusals.shouldTell("\(link.name):\(sender.id)", now: timekeeper.now()) else {
+      return
+    }
+    place(key, conversation, link).output.post(.say("Not authorized.", .notice, buttons: nil))
+  }
+
+  private func edited(_ edit: MessageEdited, _ link: PluginLink, _ request: IncomingRequest) async throws {
+    try requireMessenger(link)
+    request.reply(Empty())
+    guard Authorisation.allows(edit.sender, through: link) else { return }
+    let key = key(link, edit.conversation)
+    guard let session = await boundSession(key) else { return }
+    let message = MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
+    if await session.replace(
+      MessageKey(conversation: key, id: edit.id), text: PromptText.compose(message), typed: edit.text)
+    {
+      await say("✏️ The waiting message was replaced.", to: key)
+    }
+  }
+
+  private func deleted(_ deletion: MessageDeleted, _ link: PluginLink, _ request: IncomingRequest) async throws {
+    try requireMessenger(link)
+    request.reply(Empty())
+    if let sender = deletion.sender, !Authorisation.allows(sender, through: link) { return }
+    let key = key(link, deletion.conversation)
+    guard let session = await boundSession(key) else { return }
+    if await session.withdraw(MessageKey(conversation: key, id: deletion.id)) {
+      await say("🗑️ The waiting message was withdrawn.", to: key)
+    }
+  }
+
+  private func invoked(_ command: CommandInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {
+    let text = "/\(command.name)" + (command.arguments.map { " \($0)" } ?? "")
+    let message = MessageReceived(
+      id: "command:\(command.id)", conversation: command.conversation, sender: command.sender, text: text)
+    request.reply(try await take(message, link))
+  }
+
+  private func pressed(_ action: ActionInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {
+    try requireMessenger(link)
+    guard Authorisation.allows(action.sender, through: link) else {
+      refuse(action.sender, action.conversation, link)
+      request.reply(ActionInvoked.Reply(stored: false))
+      return
+    }
+    place(key(link, action.conversation), action.conversation, link).inbox.post(.action(action, link))
+    request.reply(ActionInvoked.Reply(stored: true))
+  }
+
+  private func complete(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async throws {
+    try requireMessenger(link)
+    guard Authorisation.allows(ask.sender, through: link) else {
+      request.reply(CommandComplete.Reply(completions: []))
+      return
+    }
+    let text = ask.text.trimmingWhitespace()
+    guard text.hasPrefix("/"), !text.contains(" ") else {
+      let names = text.hasPrefix("/use") ? await host.statuses().map { "/use \($0.name)" } : []
+      request.reply(CommandComplete.Reply(completions: names.filter { $0.hasPrefix(ask.text) }))
+      return
+    }
+    var names = CommandRegistry.all.flatMap { [$0.name] + $0.aliases }
+    if let session = await boundSession(key(link, ask.conversation)) {
+      names += await session.agentCommands().map(\.name)
+    }
+    request.reply(CommandComplete.Reply(completions: names.map { "/\($0)" }.filter { $0.hasPrefix(text) }.sorted()))
+  }
+
+  // MARK: - Conversations
+
+  private func key(_ link: PluginLink, _ conversation: Conversation) -> ConversationKey {
+    ConversationKey(instance: link.name, conversation: conversation.id)
+  }
+
+  private func place(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> Place {
+    if let place = places[key] {
+      places[key]?.conversation = conversation
+      return place
+    }
+    let holder = holder(link.name)
+    let delivery = Delivery(conversation: key, holder: holder, store: store, timekeeper: timekeeper, log: log)
+    var settings = ConversationOutput.Settings()
+    if let messenger = link.messenger {
+      settings.output = messenger.output
+      settings.images = messenger.images
+      settings.editInterval = messenger.editInterval
+    }
+    let output = ConversationOutput(delivery: delivery, settings: settings, services: services, nursery: nursery)
+    let inbox = Mailbox<Arrival>()
+    let place = Place(inbox: inbox, output: output, holder: holder, conversation: conversation)
+    places[key] = place
+    nursery.add { await output.run() }
+    nursery.add { [self] in
+      while let arrival = await inbox.next() { await process(arrival, key) }
+    }
+    return place
+  }
+
+  func say(_ text: String, to key: ConversationKey) async {
+    places[key]?.output.post(.say(text, .notice, buttons: nil))
+  }
+
+  private func boundSession(_ key: ConversationKey) async -> Session? {
+    guard let id = await store.binding(of: key) else { return nil }
+    return await host.session(id)
+  }
+
+  func session(of call: CommandCall) async -> Session? { await boundSession(call.key) }
+
+  func bind(_ call: CommandCall, to session: Session) async { await bind(call.key, to: session) }
+
+  private func bind(_ key: ConversationKey, to session: Session) async {
+    do {
+      try await store.bind(key, to: session.id)
+    } catch {
+      log("\(key): the choice of a session could not be stored: \(error)")
+    }
+    if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+  }
+
+  /// Nobody talks to this session any more.
+  func forget(_ session: Session) async {
+    for key in watchers.forget(session.id) {
+      do { try await store.bind(key, to: nil) } catch { log("\(key): \(error)") }
+    }
+  }
+
+  func makeSession(
+    _ key: ConversationKey, _ link: PluginLink, name: String?, directory: String?, model: String?
+  ) async -> Session {
+    // A local terminal says where it was started; nobody else may choose a folder this way.
+    let place = places[key]
+    let folder = directory ?? (link.isLocal ? place?.conversation.directory : nil)
+    let watchers = watchers
+    return await host.create(
+      name: name, directory: folder, model: model, wantsToolImages: link.messenger?.images == .automatic
+    ) { session, event in
+      watchers.tell(session, event)
+    }
+  }
+
+  // MARK: - What a message is
+
+  private func process(_ arrival: Arrival, _ key: ConversationKey) async {
+    switch arrival {
+    case .message(let message, let link): await process(message, link, key)
+    case .action(let action, let link): await process(action, link, key)
+    }
+  }
+
+  private func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
+    if let (name, arguments) = CommandRegistry.parse(message.text), let command = CommandRegistry.command(name) {
+      let call = CommandCall(name: command.name, arguments: arguments, message: message, link: link)
+      if let answer = await command.run(self, call) { await say(answer, to: key) }
+      // /steer and /followup made a prompt of it, which settles it itself.
+      if command.name != "steer", command.name != "followup" { await settle(message, key) }
+      return
+    }
+    if let session = await store.binding(of: key), let record = dialogs.first(of: session) {
+      await answer(record, message, key)
+      return
+    }
+    if message.text.trimmingWhitespace().lowercased() == "/cancel" {
+      await say("There is no open question to cancel.", to: key)
+      await settle(message, key)
+      return
+    }
+    if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
+  }
+
+  private func settle(_ message: MessageReceived, _ key: ConversationKey) async {
+    do {
+      try await store.advance(MessageKey(conversation: key, id: message.id), to: .settled)
+    } catch {
+      log("\(key): that a message is done could not be stored: \(error)")
+    }
+    places[key]?.output.post(.settled(message: message.id, .handled))
+  }
+
+  /// Gives a message to the conversation's session, beginning one if there is none. Answers what to say about it.
+  func prompt(_ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy) async -> String? {
+    let key = key(link, message.conversation)
+    let attachments = message.attachments ?? []
+    guard !message.text.trimmingWhitespace().isEmpty || !attachments.isEmpty else {
+      await settle(message, key)
+      return nil
+    }
+    let session: Session
+    if let bound = await boundSession(key) {
+      session = bound
+      // A conversation that came back after a restart of its messenger watches again.
+      if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+    } else {
+      session = await makeSession(key, link, name: nil, directory: nil, model: nil)
+      await bind(key, to: session)
+    }
+    let prompt = Prompt(
+      key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
+      attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
+    if mode == .steer, await session.steer(prompt) { return "↪️ Told the working agent." }
+    switch await session.enqueue(prompt) {
+    case .next: return nil
+    case .queued(let before):
+      return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
+    case .full(let count):
+      do {
+        try await store.advance(prompt.key, to: .dropped)
+      } catch {
+        log("\(key): that a message was refused could not be stored: \(error)")
+      }
+      return "❌ \(count) messages wait already, so this one was not taken. Try again later."
+    }
+  }
+
+  // MARK: - Answers to questions
+
+  private func answer(_ record: DialogRecord, _ message: MessageReceived, _ key: ConversationKey) async {
+    switch record.read(message.text) {
+    case .unclear(let hint): await say(hint, to: key)
+    case .answer(let answer, let label): await settle(record, answer, label, by: message.sender, key)
+    }
+    await settle(message, key)
+    // Files that came with an answer are a message of their own, not lost.
+    if let attachments = message.attachments, !attachments.isEmpty, let link = places[key]?.holder.current {
+      var rest = message
+      rest.id += "#files"
+      rest.text = ""
+      let stored = StoredMessage(key: MessageKey(conversation: key, id: rest.id), message: rest)
+      do {
+        if try await store.accept(stored, state: nil), let text = await prompt(rest, link, as: .followUp) {
+          await say(text, to: key)
+        }
+      } catch {
+        log("\(key): files that came with an answer could not be stored: \(error)")
+      }
+    }
+  }
+
+  private func process(_ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
+    let parts = action.action.split(separator: ":").map(String.init)
+    guard parts.count == 2, let number = Int(parts[1]), let record = dialogs.record(parts[0]),
+      record.session == (await store.binding(of: key))
+    else {
+      await say("That question is settled already.", to: key)
+      return
+    }
+    switch record.read(button: number) {
+    case .unclear(let hint): await say(hint, to: key)
+    case .answer(let answer, let label): await settle(record, answer, label, by: action.sender, key)
+    }
+  }
+
+  private func settle(
+    _ record: DialogRecord, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
+  ) async {
+    guard dialogs.claim(record.id) != nil, let session = await host.session(record.session),
+      await session.answer(record.dialog.id, answer)
+    else {
+      await say("That question is settled already.", to: key)
+      return
+    }
+    let text = "✔ \(SafeText.line(record.dialog.title, limit: 120)) — \(label) (\(SafeText.line(sender.name)))"
+    watchers.settle(record, text: text)
+  }
+}

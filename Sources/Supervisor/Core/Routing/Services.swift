@@ -1,0 +1,156 @@
+internal import FoundationEssentials
+internal import PiRPC
+internal import RelayPipes
+internal import RelayStore
+package import RelayWire
+
+/// The services that plugins offer, and what is done while one is away. Their requests are stateless, so a restarted
+/// service continues where the dead one stopped; a message is never dropped for want of one.
+package actor Services {
+  /// One holder for each service asked for so far.
+  private var holders: [String: LinkHolder] = [:]
+  private let folders: Folders
+  private let clock: any Clock<Duration>
+  private let log: @Sendable (String) -> Void
+  /// Requests that ended a service, by what they carried: a second death sets the content aside.
+  private var deaths: [String: Int] = [:]
+  private var complained: Set<String> = []
+
+  /// A render may take a second; then plain splitting is better than waiting.
+  static let renderLimit: Duration = .seconds(1)
+  /// Downloads have limits of their own inside the service.
+  static let prepareLimit: Duration = .seconds(60)
+
+  static let returnLimit: Duration = .seconds(2)
+
+  package init(folders: Folders, clock: any Clock<Duration>, log: @escaping @Sendable (String) -> Void) {
+    self.folders = folders
+    self.clock = clock
+    self.log = log
+  }
+
+  func connected(_ link: PluginLink) {
+    for service in link.capabilities.services ?? [] { holder(service).set(link) }
+    complained.subtract(link.capabilities.services ?? [])
+  }
+
+  func disconnected(_ link: PluginLink) {
+    for holder in holders.values { holder.clear(link) }
+  }
+
+  private func holder(_ service: String) -> LinkHolder {
+    if let holder = holders[service] { return holder }
+    let holder = LinkHolder()
+    holders[service] = holder
+    return holder
+  }
+
+  private func link(for service: String) -> PluginLink? { holder(service).current }
+
+  /// Says once, until the service is back, that something is done without it.
+  private func complain(_ service: String, _ why: String) {
+    if complained.insert(service).inserted { log("\(service): \(why); going on without it until it is back") }
+  }
+
+  // MARK: - Formatting
+
+  package func render(_ request: FormatRender) async -> [FormatRender.Piece] {
+    let text = request.text
+    let identity = "render:\(text.utf8.count):\(text.hashValue)"
+    if let link = link(for: FormatRender.method), deaths[identity, default: 0] < 2 {
+      do {
+        let pieces = try await link.request(request, within: Self.renderLimit).pieces
+        if Self.isSound(pieces, of: request) { return pieces }
+        log("\(link.name) rendered pieces over the limit or out of order; split plainly instead")
+      } catch {
+        noteDeath(identity, error)
+        complain(FormatRender.method, "\(error)")
+      }
+    } else {
+      complain(FormatRender.method, "no formatter is running")
+    }
+    return PlainText.split(text, limit: request.limit, unit: request.unit)
+  }
+
+  /// A service is believed only within the limits it was given.
+  private static func isSound(_ pieces: [FormatRender.Piece], of request: FormatRender) -> Bool {
+    var before = 0
+    for piece in pieces {
+      guard piece.consumed >= before, piece.consumed <= request.text.utf8.count,
+        request.unit.count(piece.text) <= request.limit
+      else { return false }
+      before = piece.consumed
+    }
+    return true
+  }
+
+  package func toolLines(_ request: FormatTool) async -> [String] {
+    if let link = link(for: FormatTool.method), let reply = try? await link.request(request, within: Self.renderLimit) {
+      return reply.lines
+    }
+    return request.calls.map { "🔧 \($0.name)" + ($0.failed == true ? " ✗" : "") }
+  }
+
+  private func noteDeath(_ identity: String, _ error: PeerError) {
+    guard error == .closed else { return }
+    if deaths.count > 1_000 { deaths = [:] }
+    deaths[identity, default: 0] += 1
+  }
+
+  // MARK: - Attachments
+
+  /// Turns a message's files into what a model takes. Without the service they are named, not included.
+  package func prepare(_ prompt: Prompt) async -> PreparedPrompt {
+    guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
+    let identity = "prepare:\(prompt.key.conversation):\(prompt.key.id)"
+    for _ in 0..<2 {
+      guard deaths[identity, default: 0] < 2 else {
+        return named(prompt, "these files ended the attachments service twice and were set aside")
+      }
+      guard let link = await waitForLink(AttachmentsPrepare.method) else { break }
+      let output = "\(link.spoolFolder)/\(UUID().uuidString)"
+      do {
+        try folders.makePrivate(output)
+        defer { try? FileManager.default.removeItem(atPath: output) }
+        let reply = try await link.request(
+          AttachmentsPrepare(
+            attachments: prompt.attachments, spoolDir: prompt.spoolFolder, outputDir: output, proxy: prompt.proxy),
+          within: Self.prepareLimit)
+        return try assemble(prompt, reply, beneath: output)
+      } catch let error as PeerError {
+        noteDeath(identity, error)
+        complain(AttachmentsPrepare.method, "\(error)")
+      } catch {
+        complain(AttachmentsPrepare.method, "\(error)")
+        break
+      }
+    }
+    return named(prompt, "the attachments service is not available")
+  }
+
+  /// A service that has just died is back within a moment: worth waiting for, since files cannot be asked for again.
+  private func waitForLink(_ service: String) async -> PluginLink? {
+    let holder = holder(service)
+    let found = try? await withDeadline(Self.returnLimit, clock: clock) { await holder.wait() }
+    return found ?? nil
+  }
+
+  private func assemble(
+    _ prompt: Prompt, _ reply: AttachmentsPrepare.Reply, beneath folder: String
+  ) throws -> PreparedPrompt {
+    let images = try reply.images.map { image in
+      guard image.base64Path.hasPrefix(folder + "/"), !image.base64Path.contains("/../") else {
+        throw AgentUnavailable(description: "the attachments service named a file outside its folder")
+      }
+      let data = try Data(contentsOf: URL(filePath: image.base64Path))
+      return PiImage(data: String(decoding: data, as: UTF8.self), mimeType: image.mime)
+    }
+    let text = [prompt.text, reply.text].filter { !$0.isEmpty }.joined(separator: "\n\n")
+    return PreparedPrompt(text: text.isEmpty && !images.isEmpty ? "[image]" : text, images: images)
+  }
+
+  private func named(_ prompt: Prompt, _ why: String) -> PreparedPrompt {
+    let names = prompt.attachments.map { SafeText.line($0.name) }.joined(separator: ", ")
+    return PreparedPrompt(text: prompt.text + "\n\n[Not included, because \(why): \(names)]", images: [])
+  }
+}

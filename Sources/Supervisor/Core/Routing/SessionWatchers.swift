@@ -1,0 +1,49 @@
+internal import FoundationEssentials
+internal import PiRPC
+internal import RelayPipes
+internal import RelayStore
+
+/// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
+final class SessionWatchers: Sendable {
+  private let dialogs: DialogBroker
+  private let watchers = Locked<[String: [ConversationKey: ConversationOutput]]>([:])
+
+  init(dialogs: DialogBroker) {
+    self.dialogs = dialogs
+  }
+
+  /// The conversation watches this session, and no other any more.
+  func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput) {
+    watchers.withLock { watchers in
+      for other in watchers.keys where other != session { watchers[other]?[key] = nil }
+      watchers[session, default: [:]][key] = output
+    }
+  }
+
+  /// Ends all watching of a session; answers who did.
+  func forget(_ session: String) -> [ConversationKey] {
+    watchers.withLock { watchers in
+      (watchers.removeValue(forKey: session) ?? [:]).keys.map { $0 }
+    }
+  }
+
+  private func outputs(_ session: String) -> [ConversationOutput] {
+    watchers.withLock { $0[session]?.values.map { $0 } ?? [] }
+  }
+
+  func tell(_ session: String, _ event: SessionEvent) {
+    switch event {
+    case .dialogOpened(let dialog):
+      let record = dialogs.open(dialog, session: session, now: Date().timeIntervalSince1970)
+      for output in outputs(session) { output.post(.ask(record)) }
+    case .dialogWithdrawn(let id, let why):
+      guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
+      settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
+    default: for output in outputs(session) { output.post(.event(event)) }
+    }
+  }
+
+  func settle(_ record: DialogRecord, text: String) {
+    for output in outputs(record.session) { output.post(.settleDialog(id: record.id, text: text)) }
+  }
+}

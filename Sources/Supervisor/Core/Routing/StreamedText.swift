@@ -1,0 +1,42 @@
+internal import RelayWire
+
+/// The text of one message of the agent on its way to a platform: what has been fixed in finished messages, and what
+/// is still growing. A pure value.
+struct StreamedText {
+  /// Markdown not yet fixed in a finished message, with what must be reopened before it.
+  private(set) var source = ""
+  /// All that has arrived of this message.
+  private var arrived = ""
+  /// The platform's message that still grows, and what it shows.
+  var message: String?
+  var shown = ""
+  private(set) var isDirty = false
+
+  var isEmpty: Bool { source.isEmpty && message == nil }
+
+  mutating func append(_ text: String) {
+    source += text
+    arrived += text
+    isDirty = true
+  }
+
+  /// The message is complete: adds what no delta brought.
+  mutating func complete(with whole: String) {
+    if whole.hasPrefix(arrived) { append(String(whole.dropFirst(arrived.count))) }
+    isDirty = true
+  }
+
+  /// What is on the platform now is what there is.
+  mutating func clean() { isDirty = false }
+
+  /// A piece has been fixed in a finished message: the rest goes on in the next.
+  mutating func fix(_ piece: FormatRender.Piece, after consumedBefore: Int) {
+    source = String(decoding: source.utf8.dropFirst(piece.consumed - consumedBefore), as: UTF8.self)
+    message = nil
+    shown = ""
+  }
+
+  mutating func reopen(with text: String?) {
+    if let text { source = text + source }
+  }
+}

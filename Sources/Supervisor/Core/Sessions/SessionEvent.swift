@@ -1,0 +1,72 @@
+package import PiRPC
+package import RelayStore
+package import RelayWire
+
+/// What happens in a session, for those who watch it.
+package enum SessionEvent: Sendable, Equatable {
+  /// Work on a message begins. `text` is what was typed, `origin` where: other watchers are shown it.
+  case runStarted(MessageKey?, text: String)
+  case text(String)
+  /// A message of the agent is complete; its text is authoritative.
+  case messageEnded(PiMessage)
+  case toolStarted(id: String, name: String, arguments: JSONValue)
+  case toolEnded(id: String, name: String, failed: Bool, images: [PiImage])
+  case notice(String)
+  case dialogOpened(PiDialog)
+  /// The agent no longer waits for this answer.
+  case dialogWithdrawn(id: String, why: String)
+  case runEnded(MessageKey?, RunEnd)
+}
+
+/// How a run ended.
+package enum RunEnd: Sendable, Equatable {
+  case completed
+  case aborted
+  /// Text for the person: what went wrong and what to do.
+  case failed(String)
+  /// The agent took the message without a run: one of its own commands.
+  case handled
+}
+
+/// A message on its way to the agent.
+package struct Prompt: Sendable, Equatable {
+  package var key: MessageKey
+  /// As the agent gets it, before attachments.
+  package var text: String
+  /// As the person typed it.
+  package var typed: String
+  package var attachments: [Attachment]
+  package var spoolFolder: String
+  package var proxy: String?
+  /// How often the agent ended before it had taken this message.
+  package var attempts = 0
+
+  package init(
+    key: MessageKey, text: String, typed: String, attachments: [Attachment] = [], spoolFolder: String = "",
+    proxy: String? = nil
+  ) {
+    self.key = key
+    self.text = text
+    self.typed = typed
+    self.attachments = attachments
+    self.spoolFolder = spoolFolder
+    self.proxy = proxy
+  }
+}
+
+/// How a session is doing, for `/status` and `pi-relayd sessions`.
+package struct SessionStatus: Sendable, Codable, Equatable {
+  package enum Activity: String, Sendable, Codable { case stopped, starting, idle, working, compacting }
+
+  package var id: String
+  package var name: String
+  package var directory: String
+  package var activity: Activity
+  package var model: String?
+  package var pid: Int32?
+  package var queued: Int
+  package var openDialogs: Int
+  package var sessionFile: String?
+  package var restarts: Int
+  package var isDemo: Bool
+}

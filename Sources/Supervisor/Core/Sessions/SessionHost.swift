@@ -1,0 +1,124 @@
+internal import FoundationEssentials
+package import RelayConfig
+
+/// All sessions of this daemon.
+package actor SessionHost {
+  private let settings: Config.Sessions
+  private let pi: Config.Pi
+  private let surroundings: SessionSurroundings
+  private let nursery = Nursery()
+  private var sessions: [String: Session] = [:]
+  private var order: [String] = []
+
+  package init(pi: Config.Pi, settings: Config.Sessions, surroundings: SessionSurroundings) {
+    self.pi = pi
+    self.settings = settings
+    self.surroundings = surroundings
+  }
+
+  /// Runs every session's work until `stop`.
+  package func run() async {
+    await surroundings.places.whenFull { [weak self] in await self?.makeRoom() }
+    await nursery.run()
+  }
+
+  /// Makes a session; its agent starts with the first message.
+  ///
+  /// - Parameter emit: told everything that happens in it, in order; must not wait.
+  package func create(
+    name: String?, directory: String?, model: String? = nil, wantsToolImages: Bool = false,
+    emit: @escaping @Sendable (String, SessionEvent) -> Void
+  ) -> Session {
+    let id = UUID().uuidString.lowercased()
+    let directory = directory ?? settings.directory ?? surroundings.environment["HOME"] ?? "/"
+    let name = freeName(name ?? directory.split(separator: "/").last.map(String.init) ?? "session")
+    let session = Session(
+      id: id, name: name,
+      directory: directory, model: model, wantsToolImages: wantsToolImages, pi: pi, settings: settings,
+      surroundings: surroundings, nursery: nursery, emit: { emit(id, $0) })
+    sessions[id] = session
+    order.append(id)
+    names[id] = name
+    nursery.add { await session.work() }
+    return session
+  }
+
+  private var names: [String: String] = [:]
+
+  private func freeName(_ wish: String) -> String {
+    let wish = SafeText.line(wish, limit: 48)
+    let taken = Set(names.values)
+    guard taken.contains(wish) else { return wish }
+    return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
+  }
+
+  package func session(_ id: String) -> Session? { sessions[id] }
+
+  package func all() -> [Session] { order.compactMap { sessions[$0] } }
+
+  package func statuses() async -> [SessionStatus] {
+    var result: [SessionStatus] = []
+    for session in all() { result.append(await session.status()) }
+    return result
+  }
+
+  package enum Choice: Sendable {
+    case one(Session)
+    case ambiguous([String])
+    case none
+  }
+
+  /// Finds a session by its number in the list, its name or the beginning of either name or id.
+  package func find(_ text: String) async -> Choice {
+    let wish = text.lowercased()
+    if let number = Int(wish), order.indices.contains(number - 1) {
+      return sessions[order[number - 1]].map(Choice.one) ?? .none
+    }
+    let known = await statuses()
+    let exact = known.filter { $0.name.lowercased() == wish || $0.id == wish }
+    let matches = exact.isEmpty ? known.filter { $0.name.lowercased().hasPrefix(wish) || $0.id.hasPrefix(wish) } : exact
+    if matches.count > 1 { return .ambiguous(matches.map(\.name)) }
+    return matches.first.flatMap { sessions[$0.id] }.map(Choice.one) ?? .none
+  }
+
+  package func rename(_ session: Session, to name: String) async -> String {
+    names[session.id] = nil
+    let name = freeName(name)
+    names[session.id] = name
+    await session.rename(name)
+    return name
+  }
+
+  package func close(_ session: Session) async {
+    sessions[session.id] = nil
+    names[session.id] = nil
+    order.removeAll { $0 == session.id }
+    await session.close()
+  }
+
+  /// Ends an idle agent, the one listed first.
+  private func makeRoom() async {
+    for session in all() where await session.makeRoom() { return }
+  }
+
+  /// Waits up to `drain` for running work, then ends every agent. Answers how many runs were cut short.
+  package func stop(drain: Duration) async -> Int {
+    let clock = surroundings.timekeeper
+    let deadline = clock.now() + drain
+    while clock.now() < deadline, await isAnyBusy() {
+      guard await clock.sleep(for: .milliseconds(50)) else { break }
+    }
+    var cut = 0
+    for session in all() {
+      if await session.isBusy { cut += 1 }
+      await session.close()
+    }
+    nursery.close()
+    return cut
+  }
+
+  private func isAnyBusy() async -> Bool {
+    for session in all() where await session.isBusy { return true }
+    return false
+  }
+}

@@ -1,0 +1,63 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import RelayConfig
+
+/// How the agent of one session is started.
+struct SessionLaunch {
+  let arguments: [String]
+  let environment: [String: String]
+  private let sessionFile: String?
+  private let directory: String
+
+  init(
+    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, folders: Folders
+  ) {
+    self.directory = directory
+    var arguments = ["--mode", "rpc"]
+    var environment = pi.environment
+    if program.takesSessionID {
+      sessionFile = nil
+      arguments += ["--session-id", id]
+    } else {
+      let file = "\(folders.sessions)/\(id).jsonl"
+      sessionFile = file
+      arguments += ["--session", file]
+    }
+    if let provider = pi.provider { arguments += ["--provider", provider] }
+    if let model { arguments += ["--model", model] }
+    // The demo keeps its sessions out of pi's own folder.
+    if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(folders.state)/demo-agent" }
+    self.arguments = arguments + pi.arguments
+    self.environment = environment
+  }
+
+  /// Sees to it that pi finds what it needs.
+  func prepare() throws {
+    guard access(directory, X_OK) == 0 else { throw SpawnError.missingDirectory(path: directory) }
+    if let sessionFile { try Self.trimPartialLine(of: sessionFile) }
+  }
+
+  /// A file that ends in the middle of a line would make pi lose the history before it: the next entry would be glued
+  /// to the rest and orphan everything earlier.
+  static func trimPartialLine(of path: String) throws {
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { _ = close(descriptor) }
+    var end = lseek(descriptor, 0, SEEK_END)
+    var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+    let size = end
+    while end > 0 {
+      let start = max(0, end - off_t(buffer.count))
+      let count = pread(descriptor, &buffer, Int(end - start), start)
+      guard count > 0 else { return }
+      if let newline = buffer[..<count].lastIndex(of: 0x0A) {
+        let keep = start + off_t(newline) + 1
+        if keep < size, ftruncate(descriptor, keep) != 0 {
+          throw AgentUnavailable(description: "\(path) ends in the middle of a line and cannot be trimmed")
+        }
+        return
+      }
+      end = start
+    }
+  }
+}

@@ -1,0 +1,82 @@
+internal import PiRPC
+
+/// What is known of the run that a prompt started. A pure value: the session feeds it what pi says.
+struct SessionRun {
+  enum Verdict: Equatable {
+    case goesOn
+    /// Over, unless pi starts something by itself within a moment: older releases do not say.
+    case overUnlessContinued
+    case over(RunEnd)
+  }
+
+  let prompt: Prompt?
+  /// pi took the message: its own copy of it was seen.
+  private(set) var accepted = false
+  private(set) var started = false
+  /// Something was shown of the answer.
+  var shownText = false
+  /// Steering messages given to pi and not yet taken by it.
+  var steering: [Prompt] = []
+  var aborting = false
+  private var lastStop: (reason: String?, error: String?) = (nil, nil)
+
+  init(prompt: Prompt?) {
+    self.prompt = prompt
+  }
+
+  /// Takes an event; says whether the run is over.
+  ///
+  /// - Parameter settles: whether this pi says `agent_settled`; nil while unknown.
+  mutating func take(_ event: PiEvent, settles: Bool?) -> Verdict {
+    switch event {
+    case .agentStart:
+      started = true
+      return .goesOn
+    case .messageStart(let role):
+      if role == "user" {
+        if accepted || prompt == nil {
+          if !steering.isEmpty { taken.append(steering.removeFirst()) }
+        } else {
+          accepted = true
+        }
+      }
+      return .goesOn
+    case .messageEnd(let message):
+      if message.role == "assistant" { lastStop = (message.stopReason, message.errorMessage) }
+      return .goesOn
+    case .agentEnd(let willRetry):
+      if willRetry == true { return .goesOn }
+      return willRetry == nil && settles != true ? .overUnlessContinued : .goesOn
+    case .agentSettled: return .over(end)
+    case .compactionEnd(_, let willRetry, _, _):
+      return started && settles != true && !willRetry ? .overUnlessContinued : .goesOn
+    case .retryEnd(let succeeded, _): return succeeded || settles == true ? .goesOn : .overUnlessContinued
+    default: return .goesOn
+    }
+  }
+
+  /// Steering messages that pi has taken since last asked.
+  private(set) var taken: [Prompt] = []
+
+  mutating func takeTaken() -> [Prompt] {
+    defer { taken = [] }
+    return taken
+  }
+
+  /// How it ended, judged by the last message of the agent.
+  var end: RunEnd {
+    switch lastStop.reason {
+    case "aborted": .aborted
+    case "error": .failed(lastStop.error ?? "the model failed without saying why")
+    default: aborting ? .aborted : .completed
+    }
+  }
+
+  /// Whether an event shows that a run which seemed over goes on.
+  static func continues(_ event: PiEvent) -> Bool {
+    switch event {
+    case .agentStart, .retryStart, .compactionStart: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+
+/// What the daemon asks a terminal to show.
+protocol ChatScreen: Sendable {
+  func show(_ message: MessageSend, id: String) async
+  func change(_ message: MessageEdit) async
+  func remove(_ message: MessageDelete) async
+  func ask(_ dialog: DialogShow, id: String) async
+  func settled(_ message: MessageSettled) async
+  func typing(_ active: Bool) async
+  /// The connection is gone or back.
+  func connected(_ isConnected: Bool) async
+}
+
+/// A terminal's attachment to the daemon as a messenger: kept up while the daemon comes and goes, with what was not
+/// acknowledged said again.
+actor ChatConnection {
+  private let surroundings: Surroundings
+  private let client: String
+  private let screen: any ChatScreen
+  private var peer: Peer?
+  private var isAttached = false
+  private var unacknowledged: [MessageReceived] = []
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var nextMessage = 0
+  private var nextShown = 0
+  private let directory: String
+  private let user: String
+
+  static let conversation = "terminal"
+
+  init(surroundings: Surroundings, client: String, directory: String, screen: any ChatScreen) {
+    self.surroundings = surroundings
+    self.client = client
+    self.directory = directory
+    self.screen = screen
+    user = surroundings.environment["USER"] ?? "you"
+  }
+
+  static var capabilities: Capabilities {
+    var capabilities = Capabilities.messenger(
+      maximumTextLength: 16_000, unit: .graphemes, dialect: "markdown", edit: true)
+    capabilities.typing = true
+    capabilities.outcomes = true
+    capabilities.minimumEditInterval = 40
+    return capabilities
+  }
+
+  // MARK: - The connection
+
+  /// Stays attached until cancelled, or until the daemon is gone and `reconnects` is false.
+  func run(reconnects: Bool) async {
+    var delay = Duration.milliseconds(50)
+    while !Task.isCancelled {
+      if let peer = surroundings.connect() {
+        delay = .milliseconds(50)
+        await serve(peer)
+        peer.close()
+        isAttached = false
+        self.peer = nil
+        await screen.connected(false)
+      }
+      guard reconnects else { return }
+      do { try await Task.sleep(for: delay) } catch { return }
+      delay = min(delay * 2, .seconds(2))
+    }
+  }
+
+  private func serve(_ peer: Peer) async {
+    self.peer = peer
+    do {
+      _ = try await peer.request(ControlAttach(client: client), within: .seconds(10))
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      return
+    }
+    for await request in peer.requests {
+      do {
+        try await handle(request, peer)
+      } catch {
+        request.fail(error)
+      }
+    }
+  }
+
+  private func handle(_ request: IncomingRequest, _ peer: Peer) async throws(WireError) {
+    switch request.method {
+    case InitializeRequest.method:
+      request.reply(
+        InitializeReply(
+          protocolVersion: 1, name: "terminal", version: Product.version, kinds: [.messenger],
+          capabilities: Self.capabilities))
+      isAttached = true
+      await screen.connected(true)
+      for waiter in waiting { waiter.resume() }
+      waiting = []
+    case Ping.method, Shutdown.method: request.reply(Empty())
+    case MessageSend.method:
+      let message = try request.params(MessageSend.self)
+      let id = newID()
+      await screen.show(message, id: id)
+      request.reply(Receipt(message: id))
+    case MessageEdit.method:
+      let edit = try request.params(MessageEdit.self)
+      await screen.change(edit)
+      request.reply(Receipt(message: edit.message))
+    case MessageDelete.method:
+      await screen.remove(try request.params(MessageDelete.self))
+      request.reply(Empty())
+    case TypingSet.method:
+      await screen.typing(try request.params(TypingSet.self).active)
+      request.reply(Empty())
+    case MessageSettled.method:
+      await screen.settled(try request.params(MessageSettled.self))
+      request.reply(Empty())
+    default: throw WireError(.methodNotFound, "the terminal does not do \(request.method)")
+    }
+  }
+
+  private func newID() -> String {
+    nextShown += 1
+    return "shown-\(nextShown)"
+  }
+
+  // MARK: - What the person says
+
+  /// Hands over a message; returns its id once the daemon has stored it, however long that takes.
+  func say(_ text: String, attachments: [Attachment] = []) async throws -> String {
+    nextMessage += 1
+    let id = "\(client)-\(nextMessage)"
+    let message = MessageReceived(
+      id: id, conversation: Conversation(id: Self.conversation, directory: directory),
+      sender: Sender(id: user, name: user), text: text, attachments: attachments.isEmpty ? nil : attachments)
+    while true {
+      try await waitUntilAttached()
+      do {
+        guard let peer else { continue }
+        _ = try await peer.request(message, within: .seconds(30))
+        return id
+      } catch {
+        if case .refused(let refusal) = error, refusal.code != .busy { throw refusal }
+        // Not acknowledged: said again, under the same id, to the daemon that is there then.
+        isAttached = false
+        try await Task.sleep(for: .milliseconds(100))
+        if self.peer?.silence != nil, case .refused = error { isAttached = true }
+      }
+    }
+  }
+
+  private func waitUntilAttached() async throws {
+    while !isAttached {
+      try Task.checkCancellation()
+      await withCheckedContinuation { waiting.append($0) }
+    }
+  }
+
+  func completions(_ text: String) async -> [String] {
+    guard let peer, isAttached else { return [] }
+    let ask = CommandComplete(
+      conversation: Conversation(id: Self.conversation), sender: Sender(id: user, name: user), text: text)
+    return (try? await peer.request(ask, within: .seconds(1)))?.completions ?? []
+  }
+}

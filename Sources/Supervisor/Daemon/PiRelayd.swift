@@ -1,0 +1,24 @@
+import ArgumentParser
+import Supervisor
+
+/// The command line.
+@main struct PiRelayd: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pi-relayd",
+    abstract: "Steer your pi coding-agent sessions from chat.",
+    discussion: """
+      The daemon runs pi children and messenger plugins and connects them. Try it in this terminal with \
+      `pi-relayd chat`.
+
+      Exit codes: 0 done, 1 failed, 2 the daemon is not running, 3 the configuration is wrong, 64 wrong usage.
+      """,
+    version: Product.version,
+    subcommands: [Start.self, Stop.self, Status.self, Chat.self])
+}
+
+/// Exit codes of every command.
+enum ExitStatus {
+  static let failed = ExitCode(1)
+  static let notRunning = ExitCode(2)
+  static let badConfiguration = ExitCode(3)
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import CLinux
+import FoundationEssentials
+import Glibc
+import RelayConfig
+import RelayPipes
+import Supervisor
+
+struct Start: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Run the daemon, in the foreground unless told otherwise.")
+
+  @Flag(help: "Run in the background and return once it is ready.") var detach = false
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    if detach {
+      try await DetachedDaemon(surroundings).start()
+      return
+    }
+    let daemon = Daemon(surroundings.daemonOptions(say: { StandardError.say($0) }))
+    do {
+      try daemon.obeySignals()
+      try await daemon.run()
+    } catch {
+      throw surroundings.fail(error)
+    }
+  }
+}
+
+extension Surroundings {
+  func daemonOptions(say: @escaping @Sendable (String) -> Void) -> Daemon.Options {
+    Daemon.Options(
+      folders: folders, environment: environment, bundledFolder: bundledPlugins,
+      guardian: helper("pi-relay-guardian"), demoAgent: helper("pi-relay-demo-agent"),
+      loadConfiguration: { (Config(), nil, []) }, say: say)
+  }
+}
+
+/// A daemon of its own session, without a terminal.
+struct DetachedDaemon {
+  private let surroundings: Surroundings
+
+  init(_ surroundings: Surroundings) {
+    self.surroundings = surroundings
+  }
+
+  static let startLimit: Duration = .seconds(20)
+
+  /// Starts it and waits until it answers.
+  func start() async throws {
+    let folders = surroundings.folders
+    do {
+      try folders.prepare()
+    } catch {
+      throw surroundings.fail(error)
+    }
+    if DaemonLock.isHeld(folders) {
+      let pid = DaemonLock.holder(folders).map { " (pid \($0))" } ?? ""
+      StandardError.say("pi-relayd runs already for \(folders.home)\(pid).")
+      throw ExitStatus.failed
+    }
+    let child = try launch()
+    let deadline = ContinuousClock.now + Self.startLimit
+    while ContinuousClock.now < deadline {
+      if let peer = surroundings.connect() {
+        peer.close()
+        return
+      }
+      var status: Int32 = 0
+      if waitpid(child, &status, WNOHANG) == child {
+        StandardError.say("pi-relayd did not start; its last words:")
+        for line in lastWords() { StandardError.say("  \(line)") }
+        throw ExitStatus.failed
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    StandardError.say("pi-relayd did not become ready within \(Self.startLimit); see \(outputPath)")
+    throw ExitStatus.failed
+  }
+
+  private var outputPath: String { surroundings.folders.logs + "/start.log" }
+
+  private func lastWords() -> [Substring] {
+    let data = FileManager.default.contents(atPath: outputPath) ?? Data()
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").suffix(5)
+  }
+
+  private func launch() throws -> pid_t {
+    let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+    let output = open(outputPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard null >= 0, output >= 0 else {
+      throw surroundings.fail(SystemError("open \(outputPath)"))
+    }
+    defer {
+      _ = close(null)
+      _ = close(output)
+    }
+    var pid: pid_t = 0
+    let path = "\(surroundings.programs)/pi-relayd"
+    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), strdup("start"), nil]
+    defer { for argument in arguments { free(argument) } }
+    let code = path.withCString { path in
+      arguments.withUnsafeMutableBufferPointer { arguments in
+        var request = relay_spawn_request(
+          path: path, argv: arguments.baseAddress, envp: environ, cwd: nil, standard_input: null,
+          standard_output: output, standard_error: output, new_session: 1)
+        return relay_spawn(&request, &pid)
+      }
+    }
+    guard code == 0 else { throw surroundings.fail(SystemError("starting \(path)", code: code)) }
+    return pid
+  }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import RelayPipes
+import RelayWire
+import Supervisor
+
+struct Status: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Show what the daemon runs.")
+
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() async throws {
+    let status = try await Surroundings().ask(ControlStatus())
+    if json {
+      print(String(decoding: try JSONCoding.encode(status, sorted: true), as: UTF8.self))
+    } else {
+      print(StatusText.of(status))
+    }
+  }
+}
+
+struct Stop: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "End the daemon in good order.")
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    guard let peer = surroundings.connect() else {
+      StandardError.say("No pi-relayd runs for \(surroundings.folders.home).")
+      throw ExitStatus.notRunning
+    }
+    do {
+      _ = try await peer.request(ControlStop(), within: .seconds(10))
+    } catch {
+      throw surroundings.fail(error)
+    }
+    // The connection ends when the daemon does.
+    for await _ in peer.requests {}
+    print("pi-relayd has stopped.")
+  }
+}
+
+/// Status in words.
+enum StatusText {
+  static func of(_ status: DaemonStatus) -> String {
+    var lines = ["pi-relayd \(status.version), pid \(status.pid), up \(duration(status.uptime)), home \(status.home)"]
+    lines.append("Configuration: \(status.configuration ?? "none (defaults)")")
+    if let agent = status.agent { lines.append("Agent: \(agent)") }
+    lines.append("Plugins:")
+    lines += table(
+      status.plugins.map { plugin in
+        [
+          plugin.name, plugin.state.rawValue, plugin.pid.map { "pid \($0)" } ?? "-", "\(plugin.restarts) restarts",
+          plugin.problem ?? "",
+        ]
+      })
+    lines.append("Sessions:")
+    lines += table(
+      status.sessions.map { session in
+        [
+          session.name, session.activity.rawValue, session.pid.map { "pid \($0)" } ?? "-", session.model ?? "-",
+          session.directory,
+        ]
+      })
+    lines += status.problems.map { "Problem: \($0)" }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func duration(_ seconds: Double) -> String {
+    let total = Int(seconds)
+    return total < 60 ? "\(total) s" : total < 3600 ? "\(total / 60) min" : "\(total / 3600) h \(total % 3600 / 60) min"
+  }
+
+  /// Rows with their columns aligned; "none" for no rows.
+  static func table(_ rows: [[String]]) -> [String] {
+    guard let columns = rows.first?.count else { return ["  none"] }
+    let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      "  "
+        + zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+        .trimmingTrailingSpaces()
+    }
+  }
+}
+
+extension String {
+  func trimmingTrailingSpaces() -> String {
+    var text = self[...]
+    while text.last == " " { text = text.dropLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import CLinux
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+
+/// What every command needs to know of where it runs.
+struct Surroundings {
+  let environment = ProcessInfo.processInfo.environment
+  let folders: Folders
+  /// The folder this executable is in.
+  let programs: String
+
+  init() {
+    folders = Folders(environment: environment)
+    let path =
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    programs = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
+  }
+
+  /// Helpers stand beside this executable, or where `make install` puts them.
+  func helper(_ name: String) -> String {
+    let installed = "\(programs)/../libexec/pi-relay/\(name)"
+    return access(installed, X_OK) == 0 ? installed : "\(programs)/\(name)"
+  }
+
+  var bundledPlugins: String {
+    let installed = "\(programs)/../libexec/pi-relay"
+    return access(installed, X_OK) == 0 ? installed : programs
+  }
+
+  /// Connects to the daemon; nil when none runs.
+  func connect() -> Peer? {
+    let descriptor = relay_connect_unix(folders.socket)
+    guard descriptor >= 0 else { return nil }
+    let writer = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+    guard writer >= 0 else {
+      _ = close(descriptor)
+      return nil
+    }
+    let peer = Peer(input: descriptor, output: writer)
+    do {
+      try peer.start()
+      return peer
+    } catch {
+      peer.close()
+      return nil
+    }
+  }
+
+  /// Asks the daemon something.
+  func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
+    guard let peer = connect() else {
+      StandardError.say("No pi-relayd runs for \(folders.home). Start one with: pi-relayd start")
+      throw ExitStatus.notRunning
+    }
+    defer { peer.close() }
+    do {
+      return try await peer.request(request, within: .seconds(30))
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      throw ExitStatus.failed
+    }
+  }
+
+  /// Ends the command with one line that says what is wrong.
+  func fail(_ problem: any Error) -> ExitCode {
+    StandardError.say("pi-relayd: \(problem)")
+    return ExitStatus.failed
+  }
+}
