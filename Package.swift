@@ -33,8 +33,10 @@ let package = Package(
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+    .systemLibrary(
+      name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
-      name: "RelayConfig", dependencies: ["RelayWire"], path: "Sources/Supervisor/Config", swiftSettings: strict),
+      name: "RelayConfig", dependencies: ["CYAML", "RelayWire"], path: "Sources/Supervisor/Config", swiftSettings: strict),
     .target(
       name: "RelayStore", dependencies: ["RelayWire"], path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
@@ -62,6 +64,7 @@ let package = Package(
     // MARK: Tests
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire"], swiftSettings: strict),
+    .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire"], swiftSettings: strict),
   ]
 )

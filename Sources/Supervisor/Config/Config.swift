@@ -66,6 +66,8 @@ package struct Config: Sendable, Equatable {
     package var proxy: String?
     /// What the plugin itself is given, shorthands resolved.
     package var settings: JSONValue = .object([:])
+    /// A secret stands in the file itself.
+    package var hasLiteralSecret = false
 
     package init(kind: String, instance: String) {
       self.kind = kind

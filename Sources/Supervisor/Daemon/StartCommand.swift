@@ -32,7 +32,9 @@ extension Surroundings {
     Daemon.Options(
       folders: folders, environment: environment, bundledFolder: bundledPlugins,
       guardian: helper("pi-relay-guardian"), demoAgent: helper("pi-relay-demo-agent"),
-      loadConfiguration: { (Config(), nil, []) }, say: say)
+      loadConfiguration: { [environment, folders] in
+        try ConfigReader(environment: environment).load(folders.configurationCandidates)
+      }, say: say)
   }
 }
 

@@ -15,14 +15,14 @@ package final class Daemon: Sendable {
     package var demoAgent: String?
     package var timekeeper = Timekeeper.system
     /// Reads the configuration; called at the start and at every reload.
-    package var loadConfiguration: @Sendable () throws -> (Config, path: String?, warnings: [String])
+    package var loadConfiguration: @Sendable () throws -> ConfigReader.Loaded
     /// Also written to the log file.
     package var say: @Sendable (String) -> Void
     package var ready: @Sendable () -> Void = {}
 
     package init(
       folders: Folders, environment: [String: String], bundledFolder: String?, guardian: String, demoAgent: String?,
-      loadConfiguration: @escaping @Sendable () throws -> (Config, path: String?, warnings: [String]),
+      loadConfiguration: @escaping @Sendable () throws -> ConfigReader.Loaded,
       say: @escaping @Sendable (String) -> Void
     ) {
       self.folders = folders
@@ -56,7 +56,8 @@ package final class Daemon: Sendable {
     try folders.prepare()
     let lock = try DaemonLock(folders)
     defer { withExtendedLifetime(lock) {} }
-    let (config, path, warnings) = try options.loadConfiguration()
+    let loaded = try options.loadConfiguration()
+    let config = loaded.config
     var limits = LogFile.Limits()
     limits.maximumBytes = config.logging.maximumBytes
     limits.keep = config.logging.keep
@@ -66,19 +67,21 @@ package final class Daemon: Sendable {
       file.write(line)
       say(line)
     }
-    for warning in warnings { log(warning) }
+    for warning in loaded.warnings { log(warning) }
     let guardian = Guardian(
       path: options.guardian, identity: UUID().uuidString, endsLeftovers: config.sessions.leftovers == .kill,
       report: log)
     try guardian.start()
     defer { guardian.stop() }
-    try await serve(config, path, guardian, limits, log)
+    try await serve(loaded, guardian, limits, log)
   }
 
   private func serve(
-    _ config: Config, _ path: String?, _ guardian: Guardian, _ limits: LogFile.Limits,
+    _ loaded: ConfigReader.Loaded, _ guardian: Guardian, _ limits: LogFile.Limits,
     _ log: @escaping @Sendable (String) -> Void
   ) async throws {
+    let config = loaded.config
+    let path = loaded.path
     let folders = options.folders
     let timekeeper = options.timekeeper
     let began = timekeeper.now()
@@ -98,7 +101,7 @@ package final class Daemon: Sendable {
     let router = Router(
       host: sessions, store: store, services: services, timekeeper: timekeeper, machine: config.machine, log: log)
     let plugins = PluginHost(
-      discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), config: config,
+      discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
       surroundings: PluginSurroundings(
         folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
         restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log))
@@ -112,8 +115,8 @@ package final class Daemon: Sendable {
     }
     let reload: @Sendable () async -> [String] = {
       do {
-        let (new, _, warnings) = try load()
-        for warning in warnings { log(warning) }
+        let new = try load()
+        for warning in new.warnings { log(warning) }
         await agents.forget()
         await plugins.apply(new)
         log("the configuration was read again")

@@ -7,9 +7,10 @@ internal import RelayWire
 /// All plugins: found, configured, kept running, and followed when their files or settings change.
 package actor PluginHost {
   private let discovery: PluginDiscovery
-  private let surroundings: PluginSurroundings
+  private var surroundings: PluginSurroundings
   private let nursery = Nursery()
   private var config: Config
+  private let places: Locked<[String: [String: String]]>
   private var instances: [String: PluginInstance] = [:]
   private var specifications: [String: PluginSpecification] = [:]
   /// Switched off by hand until switched on again.
@@ -18,10 +19,15 @@ package actor PluginHost {
   private var watch: FolderWatch?
   private var stopping = false
 
-  package init(discovery: PluginDiscovery, config: Config, surroundings: PluginSurroundings) {
+  package init(discovery: PluginDiscovery, loaded: ConfigReader.Loaded, surroundings: PluginSurroundings) {
     self.discovery = discovery
-    self.config = config
+    config = loaded.config
+    let places = Locked(loaded.places)
+    self.places = places
     self.surroundings = surroundings
+    self.surroundings.locate = { instance, path in
+      places.withLock { $0[instance] }.flatMap { Self.place(path, $0) }
+    }
   }
 
   /// Runs plugins until `stop`.
@@ -43,8 +49,9 @@ package actor PluginHost {
   private var changesOfFolder: Mailbox<Void>?
 
   /// Takes a new configuration; plugins that it does not concern go on undisturbed.
-  package func apply(_ new: Config) async {
-    config = new
+  package func apply(_ new: ConfigReader.Loaded) async {
+    config = new.config
+    places.withLock { $0 = new.places }
     await rescan()
   }
 
@@ -68,6 +75,16 @@ package actor PluginHost {
       } else if !disabled.contains(name) {
         start(specification)
       }
+    }
+  }
+
+  /// The place of a setting, or of the nearest group around it.
+  private static func place(_ path: String, _ places: [String: String]) -> String? {
+    var path = path[...]
+    while true {
+      if let place = places[String(path)] { return place }
+      guard let dot = path.lastIndex(of: ".") else { return nil }
+      path = path[..<dot]
     }
   }
 

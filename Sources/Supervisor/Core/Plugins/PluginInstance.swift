@@ -26,6 +26,8 @@ package struct PluginSurroundings: Sendable {
   package var logLimits: LogFile.Limits
   package var audience: any PluginAudience
   package var log: @Sendable (String) -> Void
+  /// Where in the configuration file a setting of an instance stands.
+  package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
 }
 
 /// One plugin, kept running: started, greeted, served, watched, ended, and started again when it ends by itself.
@@ -305,7 +307,7 @@ package actor PluginInstance {
     if case .refused(let refusal) = error, refusal.code == .configuration {
       let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) } ?? []
       let text =
-        problems.isEmpty ? refusal.message : problems.map { "\($0.path): \($0.message)" }.joined(separator: "; ")
+        problems.isEmpty ? refusal.message : problems.map(describe).joined(separator: "; ")
       return specification.isConfigured ? .misconfigured(text) : .unconfigured(text)
     }
     if let junk = early.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
@@ -317,6 +319,11 @@ package actor PluginInstance {
       return .ended("\(exit) before the handshake", worked: false)
     case .refused, .unreadable: return .ended("the handshake failed: \(error)", worked: false)
     }
+  }
+
+  private func describe(_ problem: ConfigurationProblem) -> String {
+    let place = surroundings.locate(name, problem.path).map { "\($0): " } ?? ""
+    return "\(place)\(problem.path) \(problem.message)"
   }
 
   private func serve(_ link: PluginLink, _ peer: Peer, _ child: ChildProcess) async -> Ending {

@@ -1,0 +1,173 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import RelayWire
+
+/// relay.yaml → `Config`.
+package struct ConfigReader: Sendable {
+  private let environment: [String: String]
+
+  package init(environment: [String: String]) {
+    self.environment = environment
+  }
+
+  package struct Loaded: Sendable, Equatable {
+    package var config: Config
+    /// Nil: there is no file, and the defaults hold.
+    package var path: String?
+    package var warnings: [String] = []
+    /// Where in the file each setting of a plugin instance stands: instance → dotted path → `relay.yaml:3:5`.
+    package var places: [String: [String: String]] = [:]
+  }
+
+  package struct Unreadable: Error, Sendable, Equatable, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// Reads the first of the candidates that exists.
+  package func load(_ candidates: [String]) throws -> Loaded {
+    guard let path = candidates.first(where: { access($0, F_OK) == 0 }) else {
+      return Loaded(config: Config(), path: nil)
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Unreadable(description: "\(path) cannot be read; check its permissions")
+    }
+    var loaded = try read([UInt8](data), file: path)
+    loaded.path = path
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & 0o077 != 0, holdsSecret(loaded.config) {
+      loaded.warnings.append("\(path) holds a secret and others may read it; run: chmod 600 \(path)")
+    }
+    return loaded
+  }
+
+  private func holdsSecret(_ config: Config) -> Bool {
+    config.messengers.contains { messenger in
+      messenger.settings.objectValue?.keys.contains { Self.isSecret($0) } == true && messenger.hasLiteralSecret
+    }
+  }
+
+  static func isSecret(_ key: String) -> Bool {
+    let key = key.lowercased()
+    return ["token", "secret", "password"].contains { key.hasSuffix($0) }
+  }
+
+  /// Reads the text of a file. All problems are found in one go.
+  package func read(_ bytes: [UInt8], file: String) throws -> Loaded {
+    let root: YAMLNode?
+    do {
+      root = try YAMLReader.read(bytes)
+    } catch {
+      throw ConfigProblems(problems: [ConfigProblem(file: file, mark: error.mark, message: error.message)])
+    }
+    let context = SettingsReader.Context(file: file)
+    var loaded = Loaded(config: Config(), path: file)
+    read(SettingsReader(root, context), context, &loaded)
+    loaded.warnings = context.warnings
+    guard context.problems.isEmpty else {
+      throw ConfigProblems(
+        problems: context.problems.sorted { ($0.mark.line, $0.mark.column) < ($1.mark.line, $1.mark.column) })
+    }
+    return loaded
+  }
+
+  private func read(_ root: SettingsReader, _ context: SettingsReader.Context, _ loaded: inout Loaded) {
+    Self.readMachine(root.group("machine"), &loaded.config)
+    Self.readPi(root.group("pi"), &loaded.config)
+    Self.readSessions(root.group("sessions"), &loaded.config)
+    Self.readRest(root, &loaded.config)
+    var reader = MessengerReader(environment: environment, context: context, defaults: root)
+    let messengers = root.group("messengers")
+    for kind in messengers.entries {
+      let instances = messengers.group(kind.key)
+      for instance in instances.entries {
+        reader.read(kind: kind.key, instance: instance.key, instances.node(instance.key), mark: instance.mark)
+      }
+    }
+    let plugins = root.group("plugins")
+    for plugin in plugins.entries { Self.readPlugin(plugin.key, plugins.group(plugin.key), &loaded) }
+    readShorthands(root, &reader, context)
+    loaded.config.messengers = reader.messengers
+    loaded.config.secretVariables = reader.secretVariables
+    loaded.places.merge(reader.places) { first, _ in first }
+    root.refuseRest("")
+  }
+
+  /// A top-level group that is no section of ours is a messenger kind: its settings are those of `default`.
+  private func readShorthands(
+    _ root: SettingsReader, _ reader: inout MessengerReader, _ context: SettingsReader.Context
+  ) {
+    let sections = ["machine", "pi", "sessions", "messengers", "plugins", "restart", "logging", "shutdown", "auth", "channels"]
+    for entry in root.rest {
+      guard case .mapping = entry.value, Spelling.nearest(to: entry.key, in: sections) == nil else { continue }
+      reader.read(kind: entry.key, instance: "default", root.node(entry.key), mark: entry.mark)
+    }
+  }
+
+  private static func readMachine(_ group: SettingsReader, _ config: inout Config) {
+    config.machine.name = group.string("name")
+    group.refuseRest("machine")
+  }
+
+  private static func readPi(_ group: SettingsReader, _ config: inout Config) {
+    config.pi.executable = group.string("executable").map(expandTilde)
+    config.pi.arguments = group.strings("arguments") ?? []
+    config.pi.model = group.string("model")
+    config.pi.provider = group.string("provider")
+    config.pi.environment = group.stringMap("environment") ?? [:]
+    if let seconds = group.integer("answerTimeoutSeconds", in: 1...3_600) { config.pi.answerTimeout = .seconds(seconds) }
+    group.refuseRest("pi")
+  }
+
+  private static func readSessions(_ group: SettingsReader, _ config: inout Config) {
+    config.sessions.directory = group.string("directory").map(expandTilde)
+    if let number = group.integer("maximum", in: 1...1_000) { config.sessions.maximum = number }
+    if let number = group.integer("maximumStarting", in: 1...100) { config.sessions.maximumStarting = number }
+    if let minutes = group.integer("idleTimeoutMinutes", in: 0...100_000) {
+      config.sessions.idleTimeout = minutes == 0 ? nil : .seconds(minutes * 60)
+    }
+    if let seconds = group.integer("callTimeoutSeconds", in: 0...1_000_000) {
+      config.sessions.callTimeout = seconds == 0 ? nil : .seconds(seconds)
+    }
+    if let leftovers = group.choice("leftovers", Config.Sessions.Leftovers.self) { config.sessions.leftovers = leftovers }
+    if let number = group.integer("maximumQueued", in: 1...100_000) { config.sessions.maximumQueued = number }
+    group.refuseRest("sessions")
+  }
+
+  private static func readRest(_ root: SettingsReader, _ config: inout Config) {
+    let restart = root.group("restart")
+    if let value = restart.integer("firstDelayMilliseconds", in: 0...60_000) {
+      config.restart.firstDelay = .milliseconds(value)
+    }
+    if let value = restart.integer("longestDelaySeconds", in: 1...86_400) { config.restart.longestDelay = .seconds(value) }
+    if let value = restart.integer("failingCount", in: 1...1_000_000) { config.restart.failingCount = value }
+    if let value = restart.integer("failingWindowSeconds", in: 1...86_400) {
+      config.restart.failingWindow = .seconds(value)
+    }
+    restart.refuseRest("restart")
+    let logging = root.group("logging")
+    if let value = logging.integer("maximumMegabytes", in: 1...10_000) { config.logging.maximumBytes = value << 20 }
+    if let value = logging.integer("keep", in: 0...1_000) { config.logging.keep = value }
+    logging.refuseRest("logging")
+    let shutdown = root.group("shutdown")
+    if let value = shutdown.integer("drainSeconds", in: 0...3_600) { config.shutdown.drain = .seconds(value) }
+    shutdown.refuseRest("shutdown")
+  }
+
+  private static func readPlugin(_ name: String, _ group: SettingsReader, _ loaded: inout Loaded) {
+    var plugin = Config.Plugin()
+    plugin.enabled = group.flag("enabled") ?? true
+    plugin.settings = .object(
+      Dictionary(group.rest.map { ($0.key, $0.value.json) }, uniquingKeysWith: { first, _ in first }))
+    for entry in group.rest {
+      for (path, mark) in entry.value.places(entry.key) {
+        loaded.places[name, default: [:]][path] = "\(loaded.path ?? "relay.yaml"):\(mark)"
+      }
+    }
+    loaded.config.plugins[name] = plugin
+  }
+
+  static func expandTilde(_ path: String) -> String {
+    guard path == "~" || path.hasPrefix("~/") else { return path }
+    return FileManager.default.homeDirectoryForCurrentUser.path + path.dropFirst()
+  }
+}

@@ -1,0 +1,115 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import RelayWire
+
+/// Reads messengers' instances, with the file's top-level `auth`, `channels` and `proxy` as defaults of every one.
+struct MessengerReader {
+  private let environment: [String: String]
+  private let context: SettingsReader.Context
+  private let defaultAccess: Config.Access?
+  private let defaultChannels: YAMLNode?
+  private let defaultProxy: String?
+  private(set) var messengers: [Config.Messenger] = []
+  private(set) var secretVariables: Set<String> = []
+  private(set) var places: [String: [String: String]] = [:]
+
+  init(environment: [String: String], context: SettingsReader.Context, defaults root: SettingsReader) {
+    self.environment = environment
+    self.context = context
+    defaultAccess = root.node("auth").map { Self.access(SettingsReader($0, context), context) }
+    defaultChannels = root.node("channels")
+    defaultProxy = root.string("proxy")
+  }
+
+  mutating func read(kind: String, instance: String, _ node: YAMLNode?, mark: Mark) {
+    guard Self.isName(kind), Self.isName(instance) else {
+      context.complain(mark, "\"\(kind)/\(instance)\": names hold only a–z, 0–9, - and _, at most 32 of them")
+      return
+    }
+    guard !messengers.contains(where: { $0.kind == kind && $0.instance == instance }) else {
+      context.complain(mark, "\(kind)/\(instance) is configured twice")
+      return
+    }
+    let group = SettingsReader(node, context)
+    var messenger = Config.Messenger(kind: kind, instance: instance)
+    messenger.enabled = group.flag("enabled") ?? true
+    if let access = group.node("auth").map({ Self.access(SettingsReader($0, context), context) }) ?? defaultAccess {
+      messenger.access = access
+    }
+    if let output = group.choice("output", Config.Output.self) { messenger.output = output }
+    if let images = group.choice("images", Config.Images.self) { messenger.images = images }
+    if let busy = group.choice("busy", Config.Busy.self) { messenger.busy = busy }
+    if let value = group.integer("editIntervalMilliseconds", in: 0...60_000) {
+      messenger.editInterval = .milliseconds(value)
+    }
+    messenger.proxy = group.string("proxy") ?? defaultProxy
+    messenger.settings = .object(settings(group, &messenger))
+    messengers.append(messenger)
+  }
+
+  /// What is left is the plugin's own, with references to secrets resolved.
+  private mutating func settings(_ group: SettingsReader, _ messenger: inout Config.Messenger) -> [String: JSONValue] {
+    var settings: [String: JSONValue] = [:]
+    if let defaultChannels, !group.entries.contains(where: { $0.key == "channels" }) {
+      settings["channels"] = defaultChannels.json
+    }
+    if let proxy = messenger.proxy { settings["proxy"] = .string(proxy) }
+    for entry in group.rest {
+      note(entry, messenger.name)
+      if let (key, secret) = resolve(entry) {
+        settings[key] = .string(secret)
+      } else {
+        settings[entry.key] = entry.value.json
+        if ConfigReader.isSecret(entry.key) { messenger.hasLiteralSecret = true }
+      }
+    }
+    return settings
+  }
+
+  private mutating func note(_ entry: YAMLNode.Entry, _ name: String) {
+    for (path, mark) in entry.value.places(entry.key) {
+      places[name, default: [:]][path] = "\(context.file):\(mark)"
+    }
+  }
+
+  /// `tokenEnv: NAME` and `tokenFile: PATH` stand for `token`.
+  private mutating func resolve(_ entry: YAMLNode.Entry) -> (String, String)? {
+    guard case .scalar(let reference, _, let mark) = entry.value else { return nil }
+    if entry.key.hasSuffix("Env"), ConfigReader.isSecret(String(entry.key.dropLast(3))) {
+      secretVariables.insert(reference)
+      guard let value = environment[reference], !value.isEmpty else {
+        context.complain(mark, "\(entry.key): the environment variable \(reference) is not set")
+        return nil
+      }
+      return (String(entry.key.dropLast(3)), value)
+    }
+    if entry.key.hasSuffix("File"), ConfigReader.isSecret(String(entry.key.dropLast(4))) {
+      let path = ConfigReader.expandTilde(reference)
+      guard let data = FileManager.default.contents(atPath: path) else {
+        context.complain(mark, "\(entry.key): \(path) cannot be read")
+        return nil
+      }
+      var status = stat()
+      if stat(path, &status) == 0, status.st_mode & 0o077 != 0 {
+        context.warnings.append("\(path) holds a secret and others may read it; run: chmod 600 \(path)")
+      }
+      let text = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+      return (String(entry.key.dropLast(4)), text)
+    }
+    return nil
+  }
+
+  private static func access(_ group: SettingsReader, _ context: SettingsReader.Context) -> Config.Access {
+    var access = Config.Access()
+    access.users = Set(group.strings("users") ?? [])
+    access.roles = Set(group.strings("roles") ?? [])
+    access.everyone = group.flag("everyone") ?? false
+    group.refuseRest("auth")
+    return access
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    (1...32).contains(name.utf8.count)
+      && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F }
+  }
+}

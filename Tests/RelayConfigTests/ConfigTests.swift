@@ -1,0 +1,129 @@
+import RelayConfig
+import RelayWire
+import Testing
+
+private func load(_ text: String, environment: [String: String] = [:]) throws -> ConfigReader.Loaded {
+  try ConfigReader(environment: environment).read(Array(text.utf8), file: "relay.yaml")
+}
+
+/// What is said about a wrong file.
+private func complaints(_ text: String, environment: [String: String] = [:]) -> [String] {
+  do {
+    _ = try load(text, environment: environment)
+    return []
+  } catch let problems as ConfigProblems {
+    return problems.problems.map(\.description)
+  } catch {
+    return ["\(error)"]
+  }
+}
+
+@Suite struct ConfigTests {
+  /// The example that the pi-relay extension's documentation shows.
+  static let seedExample = """
+    discord:
+      token: "BOT_TOKEN"       # or set env DISCORD_BOT_TOKEN
+
+    machine:
+      name: "workstation"
+
+    channels:
+      - "123456789012345678"    # channel IDs this machine responds to
+
+    auth:
+      users: []                 # Discord user IDs allowed (empty = all)
+
+    proxy: "socks5://127.0.0.1:1080"  # optional, or set HTTPS_PROXY env
+    """
+
+  @Test func `the file of pi-relay loads word for word`() throws {
+    let config = try load(Self.seedExample).config
+    #expect(config.machine.name == "workstation")
+    let messenger = try #require(config.messengers.first)
+    #expect(config.messengers.count == 1)
+    #expect(messenger.name == "discord/default")
+    #expect(messenger.access.admitsNobody)
+    #expect(messenger.proxy == "socks5://127.0.0.1:1080")
+    #expect(messenger.settings["token"] == "BOT_TOKEN")
+    #expect(messenger.settings["channels"] == ["123456789012345678"])
+  }
+
+  @Test(arguments: ["", "# nothing\n", "---\n", "sessions:\n", "machine: ~\n"])
+  func `an empty file means the defaults`(text: String) throws {
+    #expect(try load(text).config == Config())
+  }
+
+  @Test func `several instances, each with its own access`() throws {
+    let config = try load(
+      """
+      auth: {users: [1]}
+      messengers:
+        echo:
+          one: {output: final, busy: steer}
+          two: {auth: {roles: [admin]}, images: automatic, enabled: false, speed: 3}
+      """
+    ).config
+    #expect(config.messengers.map(\.name) == ["echo/one", "echo/two"])
+    #expect(config.messengers[0].access.users == ["1"])
+    #expect(config.messengers[0].output == .final)
+    #expect(config.messengers[0].busy == .steer)
+    #expect(config.messengers[1].access.users.isEmpty)
+    #expect(config.messengers[1].access.roles == ["admin"])
+    #expect(!config.messengers[1].enabled)
+    #expect(config.messengers[1].settings["speed"] == 3)
+  }
+
+  @Test func `unknown keys name their place and what was meant`() {
+    #expect(
+      complaints("sessions:\n  maximun: 3\n")
+        == ["relay.yaml:2:3: unknown key \"maximun\" in sessions (did you mean \"maximum\"?)"])
+    #expect(complaints("sesions:\n  maximum: 3\n") == ["relay.yaml:1:1: unknown key \"sesions\" (did you mean \"sessions\"?)"])
+    #expect(complaints("frobnicate: 3\n") == ["relay.yaml:1:1: unknown key \"frobnicate\""])
+  }
+
+  @Test func `all problems are found at once, in the order of the file`() {
+    let found = complaints("pi:\n  arguments: no-list\nsessions:\n  maximum: many\n  leftovers: burn\n")
+    #expect(
+      found == [
+        "relay.yaml:2:14: arguments: expected a list, found a single value; write it as [a, b] or with dashes",
+        "relay.yaml:4:12: maximum: expected a whole number from 1 to 1000",
+        "relay.yaml:5:14: leftovers: expected one of kill, keep",
+      ])
+  }
+
+  @Test(arguments: [
+    ("a: b: c\n", "relay.yaml:1:5:"), ("a: [1\n", "relay.yaml:2:1:"), ("a: 1\na: 2\n", "relay.yaml:2:1:"),
+    ("a: &x 1\nb: *x\n", "relay.yaml:2:4:"), ("\tx: 1\n", "relay.yaml:1:1:"), ("a: 1\n---\nb: 2\n", "relay.yaml:2:1:"),
+  ])
+  func `what is not YAML, or more than we take, names its place`(text: String, place: String) {
+    #expect(complaints(text).first?.hasPrefix(place) == true, "\(complaints(text))")
+  }
+
+  @Test func `deep nesting is refused, not followed`() {
+    let text = String(repeating: "[", count: 10_000)
+    #expect(complaints(text).count == 1)
+  }
+
+  @Test func `secrets come from the environment or a file, and agents do not see the variable`() throws {
+    let loaded = try load("discord:\n  tokenEnv: MY_TOKEN\n", environment: ["MY_TOKEN": "s3cret"])
+    #expect(loaded.config.messengers[0].settings["token"] == "s3cret")
+    #expect(loaded.config.secretVariables == ["MY_TOKEN"])
+    #expect(
+      complaints("discord:\n  tokenEnv: MY_TOKEN\n")
+        == ["relay.yaml:2:13: tokenEnv: the environment variable MY_TOKEN is not set"])
+    #expect(
+      complaints("discord:\n  tokenFile: /nonexistent/token\n")
+        == ["relay.yaml:2:14: tokenFile: /nonexistent/token cannot be read"])
+  }
+
+  @Test func `the place of a plugin's setting can be named`() throws {
+    let loaded = try load("messengers:\n  echo:\n    one:\n      speed:\n        low: 1\n")
+    #expect(loaded.places["echo/one"]?["speed.low"] == "relay.yaml:5:14")
+  }
+
+  @Test func `large ids keep every digit`() throws {
+    let config = try load("discord:\n  guild: 1234567890123456789\nauth:\n  users: [1234567890123456789]\n").config
+    #expect(config.messengers[0].settings["guild"] == .integer(1_234_567_890_123_456_789))
+    #expect(config.messengers[0].access.users == ["1234567890123456789"])
+  }
+}
