@@ -36,7 +36,8 @@ let package = Package(
     .systemLibrary(
       name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
-      name: "RelayConfig", dependencies: ["CYAML", "RelayWire"], path: "Sources/Supervisor/Config", swiftSettings: strict),
+      name: "RelayConfig", dependencies: ["CYAML", "RelayWire"], path: "Sources/Supervisor/Config",
+      swiftSettings: strict),
     .target(
       name: "RelayStore", dependencies: ["RelayWire"], path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
@@ -54,6 +55,14 @@ let package = Package(
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
     .executableTarget(name: "pi-relay-guardian", dependencies: ["CLinux"], path: "Sources/guardian"),
+    // MARK: Plugins
+    .systemLibrary(name: "CMarkdown", path: "Sources/plugins/CMarkdown", providers: [.apt(["libmd4c-dev"])]),
+    .target(
+      name: "Formatter", dependencies: ["CMarkdown", "RelayWire"], path: "Sources/plugins/formatter/Core",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-formatter", dependencies: ["Formatter", "PluginSDK"], path: "Sources/plugins/formatter/Main",
+      swiftSettings: strict),
     // MARK: Demo agent
     .target(
       name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core",
@@ -62,6 +71,7 @@ let package = Package(
       name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayPipes", "RelayWire"],
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Tests
+    .testTarget(name: "FormatterTests", dependencies: ["Formatter", "RelayWire"], swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),

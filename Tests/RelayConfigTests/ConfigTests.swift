@@ -77,7 +77,9 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(
       complaints("sessions:\n  maximun: 3\n")
         == ["relay.yaml:2:3: unknown key \"maximun\" in sessions (did you mean \"maximum\"?)"])
-    #expect(complaints("sesions:\n  maximum: 3\n") == ["relay.yaml:1:1: unknown key \"sesions\" (did you mean \"sessions\"?)"])
+    #expect(
+      complaints("sesions:\n  maximum: 3\n") == ["relay.yaml:1:1: unknown key \"sesions\" (did you mean \"sessions\"?)"]
+    )
     #expect(complaints("frobnicate: 3\n") == ["relay.yaml:1:1: unknown key \"frobnicate\""])
   }
 

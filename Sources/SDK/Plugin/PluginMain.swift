@@ -3,7 +3,7 @@ internal import RelayPipes
 
 extension Plugin {
   /// The plugin's whole life; `@main` calls it.
-  public static func main() async {
+  @concurrent public static func main() async {
     guard getenv(ProtocolLimits.environmentMarker) != nil else {
       print(
         """

@@ -96,7 +96,9 @@ package struct ConfigReader: Sendable {
   private func readShorthands(
     _ root: SettingsReader, _ reader: inout MessengerReader, _ context: SettingsReader.Context
   ) {
-    let sections = ["machine", "pi", "sessions", "messengers", "plugins", "restart", "logging", "shutdown", "auth", "channels"]
+    let sections = [
+      "machine", "pi", "sessions", "messengers", "plugins", "restart", "logging", "shutdown", "auth", "channels",
+    ]
     for entry in root.rest {
       guard case .mapping = entry.value, Spelling.nearest(to: entry.key, in: sections) == nil else { continue }
       reader.read(kind: entry.key, instance: "default", root.node(entry.key), mark: entry.mark)
@@ -114,7 +116,9 @@ package struct ConfigReader: Sendable {
     config.pi.model = group.string("model")
     config.pi.provider = group.string("provider")
     config.pi.environment = group.stringMap("environment") ?? [:]
-    if let seconds = group.integer("answerTimeoutSeconds", in: 1...3_600) { config.pi.answerTimeout = .seconds(seconds) }
+    if let seconds = group.integer("answerTimeoutSeconds", in: 1...3_600) {
+      config.pi.answerTimeout = .seconds(seconds)
+    }
     group.refuseRest("pi")
   }
 
@@ -128,7 +132,9 @@ package struct ConfigReader: Sendable {
     if let seconds = group.integer("callTimeoutSeconds", in: 0...1_000_000) {
       config.sessions.callTimeout = seconds == 0 ? nil : .seconds(seconds)
     }
-    if let leftovers = group.choice("leftovers", Config.Sessions.Leftovers.self) { config.sessions.leftovers = leftovers }
+    if let leftovers = group.choice("leftovers", Config.Sessions.Leftovers.self) {
+      config.sessions.leftovers = leftovers
+    }
     if let number = group.integer("maximumQueued", in: 1...100_000) { config.sessions.maximumQueued = number }
     group.refuseRest("sessions")
   }
@@ -138,7 +144,9 @@ package struct ConfigReader: Sendable {
     if let value = restart.integer("firstDelayMilliseconds", in: 0...60_000) {
       config.restart.firstDelay = .milliseconds(value)
     }
-    if let value = restart.integer("longestDelaySeconds", in: 1...86_400) { config.restart.longestDelay = .seconds(value) }
+    if let value = restart.integer("longestDelaySeconds", in: 1...86_400) {
+      config.restart.longestDelay = .seconds(value)
+    }
     if let value = restart.integer("failingCount", in: 1...1_000_000) { config.restart.failingCount = value }
     if let value = restart.integer("failingWindowSeconds", in: 1...86_400) {
       config.restart.failingWindow = .seconds(value)

@@ -37,7 +37,10 @@ package enum YAMLReader {
   }
 
   private struct Event {
-    enum Kind { case scalar(String, isPlain: Bool), sequenceStart, sequenceEnd, mappingStart, mappingEnd, alias, documentStart, streamEnd, other }
+    enum Kind {
+      case scalar(String, isPlain: Bool), sequenceStart, sequenceEnd, mappingStart, mappingEnd, alias, documentStart,
+        streamEnd, other
+    }
     var kind: Kind
     var mark: Mark
   }
