@@ -28,6 +28,9 @@ let package = Package(
       name: "RelayPipes",
       dependencies: ["CLinux", "RelayWire", .product(name: "DequeModule", package: "swift-collections")],
       path: "Sources/SDK/Pipes", swiftSettings: strict),
+    .systemLibrary(
+      name: "CCurl", path: "Sources/SDK/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "RelayHTTP", dependencies: ["CCurl", "RelayPipes"], path: "Sources/SDK/HTTP", swiftSettings: strict),
     .target(
       name: "PluginSDK", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/SDK/Plugin", swiftSettings: strict),
     // MARK: Supervisor
@@ -63,6 +66,12 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-formatter", dependencies: ["Formatter", "PluginSDK"], path: "Sources/plugins/formatter/Main",
       swiftSettings: strict),
+    .target(
+      name: "Attachments", dependencies: ["RelayHTTP", "RelayWire"], path: "Sources/plugins/attachments/Core",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-attachments", dependencies: ["Attachments", "PluginSDK"],
+      path: "Sources/plugins/attachments/Main", swiftSettings: strict),
     // MARK: Demo agent
     .target(
       name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core",

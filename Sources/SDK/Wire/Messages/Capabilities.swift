@@ -23,6 +23,8 @@ public struct Capabilities: Codable, Sendable, Equatable {
   public var commandsMenu: Bool?
   /// Wants to be told how each message ended: `message.settled`.
   public var outcomes: Bool?
+  /// Hosts that attachments' addresses point to.
+  public var attachmentHosts: [String]?
   /// Service methods this plugin answers, for example `format.render`.
   public var services: [String]?
   /// Dialects a formatter renders.

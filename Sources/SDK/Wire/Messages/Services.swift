@@ -103,11 +103,16 @@ public struct AttachmentsPrepare: WireRequest, Equatable {
   public var outputDir: String
   /// Proxy for downloads, if the messenger uses one.
   public var proxy: String?
+  /// Hosts that may be fetched from behind a proxy, where addresses cannot be judged.
+  public var hosts: [String]?
 
-  public init(attachments: [Attachment], spoolDir: String, outputDir: String, proxy: String? = nil) {
+  public init(
+    attachments: [Attachment], spoolDir: String, outputDir: String, proxy: String? = nil, hosts: [String]? = nil
+  ) {
     self.attachments = attachments
     self.spoolDir = spoolDir
     self.outputDir = outputDir
     self.proxy = proxy
+    self.hosts = hosts
   }
 }

@@ -373,9 +373,10 @@ package actor Router: PluginAudience {
       session = await makeSession(key, link, name: nil, directory: nil, model: nil)
       await bind(key, to: session)
     }
-    let prompt = Prompt(
+    var prompt = Prompt(
       key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
+    prompt.hosts = link.capabilities.attachmentHosts
     if mode == .steer, await session.steer(prompt) { return "↪️ Told the working agent." }
     switch await session.enqueue(prompt) {
     case .next: return nil

@@ -114,7 +114,8 @@ package actor Services {
         defer { try? FileManager.default.removeItem(atPath: output) }
         let reply = try await link.request(
           AttachmentsPrepare(
-            attachments: prompt.attachments, spoolDir: prompt.spoolFolder, outputDir: output, proxy: prompt.proxy),
+            attachments: prompt.attachments, spoolDir: prompt.spoolFolder, outputDir: output, proxy: prompt.proxy,
+            hosts: prompt.hosts),
           within: Self.prepareLimit)
         return try assemble(prompt, reply, beneath: output)
       } catch let error as PeerError {

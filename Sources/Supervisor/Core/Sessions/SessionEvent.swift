@@ -38,6 +38,8 @@ package struct Prompt: Sendable, Equatable {
   package var attachments: [Attachment]
   package var spoolFolder: String
   package var proxy: String?
+  /// Hosts that the messenger's attachments come from.
+  package var hosts: [String]?
   /// How often the agent ended before it had taken this message.
   package var attempts = 0
 

@@ -1,0 +1,47 @@
+/// A file to fetch, and the limits it has to keep.
+public struct Download: Sendable, Equatable {
+  public var url: String
+  /// Where it is written; made anew, for this user only.
+  public var path: String
+  /// More than this ends the transfer while it runs, whatever the server claimed.
+  public var maximumBytes: Int
+  public var timeoutSeconds = 30
+  /// Followed only without a proxy, where every address is judged.
+  public var maximumRedirects = 3
+  /// http, https, socks4, socks5 or socks5h; nil: as the environment says.
+  public var proxy: String?
+  public var addresses = AddressPolicy()
+  /// Also plain http; otherwise https only.
+  public var allowsPlainHTTP = false
+
+  public init(url: String, path: String, maximumBytes: Int) {
+    self.url = url
+    self.path = path
+    self.maximumBytes = maximumBytes
+  }
+}
+
+/// Why a download failed. The address itself is left out: it may hold a secret.
+public enum DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
+  case tooLarge(limit: Int)
+  case timedOut(seconds: Int)
+  case status(Int)
+  case addressRefused
+  case schemeRefused
+  case cannotWrite(String)
+  case failed(String)
+  case cancelled
+
+  public var description: String {
+    switch self {
+    case .tooLarge(let limit): "it is larger than \(limit) bytes"
+    case .timedOut(let seconds): "it took longer than \(seconds) s"
+    case .status(let code): "the server answered \(code)"
+    case .addressRefused: "its address is not a public one"
+    case .schemeRefused: "only https addresses are fetched"
+    case .cannotWrite(let why): "it could not be written: \(why)"
+    case .failed(let why): why
+    case .cancelled: "it was cancelled"
+    }
+  }
+}

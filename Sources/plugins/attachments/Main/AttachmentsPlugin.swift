@@ -1,0 +1,51 @@
+import Attachments
+import PluginSDK
+
+/// Turns files that people send into what a model takes.
+@main struct AttachmentsPlugin: Plugin {
+  static let name = "attachments"
+  static let version = "0.1.0"
+  static let kinds: [PluginKind] = [.service]
+
+  private struct Settings: Decodable {
+    var imageMegabytes: Int?
+    var textKilobytes: Int?
+    var downloadSeconds: Int?
+    var allowPrivateAddresses: Bool?
+  }
+
+  private let preparation = Latch<Preparation>()
+
+  init() {}
+
+  func start(_ host: Host) async throws -> Capabilities {
+    let settings = try host.config(as: Settings.self)
+    var limits = Preparation.Limits()
+    if let value = settings.imageMegabytes {
+      limits.imageBytes = try Self.check("imageMegabytes", value, 1...100) << 20
+    }
+    if let value = settings.textKilobytes {
+      limits.textBytes = try Self.check("textKilobytes", value, 1...10_000) * 1_000
+    }
+    if let value = settings.downloadSeconds {
+      limits.downloadSeconds = try Self.check("downloadSeconds", value, 1...600)
+    }
+    limits.allowsPrivateAddresses = settings.allowPrivateAddresses ?? false
+    preparation.set(Preparation(limits: limits))
+    var capabilities = Capabilities()
+    capabilities.services = [AttachmentsPrepare.method]
+    return capabilities
+  }
+
+  private static func check(_ path: String, _ value: Int, _ range: ClosedRange<Int>) throws -> Int {
+    guard range.contains(value) else {
+      throw ConfigurationProblems(path: path, "must be from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+
+  func prepareAttachments(_ request: AttachmentsPrepare) async throws -> AttachmentsPrepare.Reply {
+    guard let preparation = preparation.value else { throw WireError(.internalError, "not started") }
+    return await preparation.prepare(request)
+  }
+}
