@@ -50,10 +50,12 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
+    .target(
+      name: "CEdit", path: "Sources/Supervisor/CEdit", linkerSettings: [.linkedLibrary("edit")]),
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "CLinux", "RelayConfig", "RelayPipes", "RelayWire", "Supervisor",
+        "CEdit", "CLinux", "RelayConfig", "RelayPipes", "RelayWire", "Supervisor",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),

@@ -13,7 +13,23 @@ import Supervisor
       Exit codes: 0 done, 1 failed, 2 the daemon is not running, 3 the configuration is wrong, 64 wrong usage.
       """,
     version: Product.version,
-    subcommands: [Start.self, Stop.self, Status.self, Chat.self])
+    subcommands: [
+      Chat.self, Start.self, Stop.self, Restart.self, Reload.self, Status.self, Plugins.self, Sessions.self, Logs.self,
+      Doctor.self, ConfigCommand.self, InstallService.self,
+    ])
+
+  func run() async throws {
+    print(
+      """
+      pi-relayd \(Product.version): steer your pi coding-agent sessions from chat.
+
+        pi-relayd chat              talk to the agent in this terminal
+        pi-relayd start             run the daemon (--detach: in the background)
+        pi-relayd status            see what runs
+        pi-relayd doctor            find out what is missing
+        pi-relayd --help            everything else
+      """)
+  }
 }
 
 /// Exit codes of every command.

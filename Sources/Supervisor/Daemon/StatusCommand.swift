@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import RelayPipes
 import RelayWire
 import Supervisor
@@ -7,13 +8,21 @@ struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show what the daemon runs.")
 
   @Flag(help: "Print JSON.") var json = false
+  @Flag(help: "Show it anew every second.") var watch = false
 
   func run() async throws {
-    let status = try await Surroundings().ask(ControlStatus())
-    if json {
-      print(String(decoding: try JSONCoding.encode(status, sorted: true), as: UTF8.self))
-    } else {
-      print(StatusText.of(status))
+    let surroundings = Surroundings()
+    while true {
+      let status = try await surroundings.ask(ControlStatus())
+      if json {
+        print(String(decoding: try JSONCoding.encode(status, sorted: true), as: UTF8.self))
+      } else {
+        if watch, isatty(1) == 1 { print("\u{1B}[H\u{1B}[2J", terminator: "") }
+        print(StatusText.of(status))
+      }
+      guard watch else { return }
+      fflush(nil)
+      try await Task.sleep(for: .seconds(1))
     }
   }
 }
@@ -22,7 +31,12 @@ struct Stop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "End the daemon in good order.")
 
   func run() async throws {
-    let surroundings = Surroundings()
+    try await Self.stop(Surroundings())
+    print("pi-relayd has stopped.")
+  }
+
+  /// Asks the daemon to stop and waits until it has.
+  static func stop(_ surroundings: Surroundings) async throws {
     guard let peer = surroundings.connect() else {
       StandardError.say("No pi-relayd runs for \(surroundings.folders.home).")
       throw ExitStatus.notRunning
@@ -32,9 +46,10 @@ struct Stop: AsyncParsableCommand {
     } catch {
       throw surroundings.fail(error)
     }
-    // The connection ends when the daemon does.
+    // The connection ends when the daemon does; the lock is let go a moment later.
     for await _ in peer.requests {}
-    print("pi-relayd has stopped.")
+    peer.close()
+    while DaemonLock.isHeld(surroundings.folders) { try await Task.sleep(for: .milliseconds(5)) }
   }
 }
 
@@ -45,23 +60,31 @@ enum StatusText {
     lines.append("Configuration: \(status.configuration ?? "none (defaults)")")
     if let agent = status.agent { lines.append("Agent: \(agent)") }
     lines.append("Plugins:")
-    lines += table(
-      status.plugins.map { plugin in
+    lines += plugins(status.plugins)
+    lines.append("Sessions:")
+    lines += sessions(status.sessions)
+    lines += status.problems.map { "Problem: \($0)" }
+    return lines.joined(separator: "\n")
+  }
+
+  static func plugins(_ plugins: [PluginStatus]) -> [String] {
+    table(
+      plugins.map { plugin in
         [
           plugin.name, plugin.state.rawValue, plugin.pid.map { "pid \($0)" } ?? "-", "\(plugin.restarts) restarts",
           plugin.problem ?? "",
         ]
       })
-    lines.append("Sessions:")
-    lines += table(
-      status.sessions.map { session in
+  }
+
+  static func sessions(_ sessions: [SessionStatus]) -> [String] {
+    table(
+      sessions.map { session in
         [
           session.name, session.activity.rawValue, session.pid.map { "pid \($0)" } ?? "-", session.model ?? "-",
           session.directory,
         ]
       })
-    lines += status.problems.map { "Problem: \($0)" }
-    return lines.joined(separator: "\n")
   }
 
   private static func duration(_ seconds: Double) -> String {

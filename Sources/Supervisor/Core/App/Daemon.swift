@@ -138,6 +138,15 @@ package final class Daemon: Sendable {
       group.addTask { await router.run() }
       group.addTask { await control.run() }
       group.addTask { await plugins.run() }
+      if let interval = watchdogInterval {
+        group.addTask {
+          // Alive is what answers, not what merely exists.
+          while await timekeeper.sleep(for: interval) {
+            _ = await status()
+            relay_notify_service_manager("WATCHDOG=1")
+          }
+        }
+      }
       log("pi-relayd \(Product.version) is ready in \(folders.home)")
       relay_notify_service_manager("READY=1")
       options.ready()
@@ -157,6 +166,11 @@ package final class Daemon: Sendable {
       log("stopped")
       group.cancelAll()
     }
+  }
+
+  /// How often systemd wants a sign of life: three times in the time it allows.
+  private var watchdogInterval: Duration? {
+    options.environment["WATCHDOG_USEC"].flatMap(Int.init).map { .microseconds($0 / 3) }
   }
 
   private static func policy(_ settings: Config.Restart) -> RestartPolicy {

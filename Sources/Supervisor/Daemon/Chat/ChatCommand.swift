@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinux
 import FoundationEssentials
 import Glibc
 import RelayPipes
@@ -8,28 +9,174 @@ import Supervisor
 struct Chat: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Talk to the agent in this terminal.",
-    discussion: "Without a terminal, messages are read from standard input, one a line, and the answers printed.")
+    discussion: """
+      Without a terminal, messages are read from standard input, one a line, and the answers printed. A daemon is \
+      started in the background if none runs. `/file PATH words` attaches a file.
+      """)
+
+  @Flag(help: "Keep the daemon in this process; it ends with the chat.") var standalone = false
+  @Flag(help: "Say the given message and print the outcome and the answer as JSON.") var json = false
+  @Argument(help: "A message to say; the chat ends with its answer.") var message: [String] = []
 
   func run() async throws {
     let surroundings = Surroundings()
     signal(SIGPIPE, SIG_IGN)
-    if surroundings.connect() == nil { try await DetachedDaemon(surroundings).start() }
-    let failed = await PlainChatLoop(surroundings).run()
+    guard standalone else {
+      if surroundings.connect() == nil { try await DetachedDaemon(surroundings).start() }
+      return try await talk(surroundings)
+    }
+    try await withDaemon(surroundings) { try await talk(surroundings) }
+  }
+
+  private func talk(_ surroundings: Surroundings) async throws {
+    let failed: Bool
+    if json || !message.isEmpty {
+      failed = await ScriptedChat(surroundings, json: json).say([message.joined(separator: " ")])
+    } else if isatty(0) == 1, isatty(1) == 1 {
+      failed = await TerminalChat(surroundings).run()
+    } else {
+      failed = await ScriptedChat(surroundings, json: false).sayLines()
+    }
     if failed { throw ExitStatus.failed }
+  }
+
+  /// Runs a daemon of this process around `body`.
+  private func withDaemon(_ surroundings: Surroundings, _ body: @escaping @Sendable () async throws -> Void)
+    async throws
+  {
+    let (readiness, ready) = AsyncStream<Void>.makeStream()
+    var options = surroundings.daemonOptions(say: { _ in })
+    options.ready = { ready.yield() }
+    let daemon = Daemon(options)
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        do { try await daemon.run() } catch { throw surroundings.fail(error) }
+        return true
+      }
+      group.addTask {
+        for await _ in readiness { break }
+        defer { daemon.stop() }
+        try await body()
+        return false
+      }
+      try await group.waitForAll()
+    }
   }
 }
 
-/// Says each line of standard input, and waits for its answer before the next.
-struct PlainChatLoop {
+/// Chat with somebody at a terminal.
+struct TerminalChat {
   private let surroundings: Surroundings
 
   init(_ surroundings: Surroundings) {
     self.surroundings = surroundings
   }
 
-  /// Answers whether any message failed.
+  private enum Input: Sendable {
+    case line(String)
+    case interrupt
+    case end
+  }
+
+  /// Answers whether it could not go on.
   func run() async -> Bool {
-    let screen = PlainChat(prints: true)
+    let screen = TerminalScreen(
+      history: surroundings.folders.state + "/chat-history", environment: surroundings.environment)
+    let connection = ChatConnection(
+      surroundings: surroundings, client: "terminal-\(getpid())",
+      directory: FileManager.default.currentDirectoryPath, screen: screen)
+    let inputs = Mailbox<Input>()
+    do {
+      try watchSignals(inputs)
+      try screen.begin { line in inputs.post(line.map(Input.line) ?? .end) }
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      return true
+    }
+    screen.say("pi-relay chat: write to the agent; /help shows commands, Ctrl-C interrupts, Ctrl-D leaves.")
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await connection.run(reconnects: true) }
+      group.addTask {
+        while let input = await inputs.next() {
+          switch input {
+          case .end: return
+          case .interrupt:
+            guard screen.isWorking else { return }
+            await say("/stop", connection, screen)
+          case .line(let line):
+            guard !line.isEmpty else { continue }
+            await say(line, connection, screen)
+            screen.complete(with: await connection.completions("/"))
+          }
+        }
+      }
+      await group.next()
+      group.cancelAll()
+      // Whichever ended, the terminal comes back as it was.
+      await screen.end()
+    }
+    return false
+  }
+
+  private func say(_ line: String, _ connection: ChatConnection, _ screen: TerminalScreen) async {
+    do {
+      let files = LocalFiles(spoolFolder: await connection.spoolFolder())
+      let (text, attachments) = try files.read(line)
+      _ = try await connection.say(text, attachments: attachments)
+    } catch is CancellationError {
+      return
+    } catch {
+      screen.say("[\(error)]")
+    }
+  }
+
+  private func watchSignals(_ inputs: Mailbox<Input>) throws {
+    let descriptor = relay_signal_descriptor()
+    guard descriptor >= 0 else { throw SystemError("signalfd") }
+    _ = try EventLoop.shared.watch(descriptor, .read) { buffer in
+      let size = MemoryLayout<signalfd_siginfo>.size
+      while read(descriptor, buffer.baseAddress, size) == size {
+        let number = Int32(buffer.load(as: signalfd_siginfo.self).ssi_signo)
+        inputs.post(number == SIGINT ? .interrupt : .end)
+      }
+    }
+  }
+}
+
+/// Chat for scripts: messages one after another, each waiting for its answer.
+struct ScriptedChat {
+  private let surroundings: Surroundings
+  private let json: Bool
+
+  init(_ surroundings: Surroundings, json: Bool) {
+    self.surroundings = surroundings
+    self.json = json
+  }
+
+  private struct Report: Encodable {
+    var outcome: MessageSettled.Outcome
+    var answer: String
+  }
+
+  /// Says each line of standard input. Answers whether any failed.
+  func sayLines() async -> Bool {
+    let lines = Mailbox<String>()
+    LoopThread.start(name: "relay-stdin") {
+      while let line = readLine() { lines.post(line) }
+      lines.close()
+    }
+    return await converse(lines)
+  }
+
+  func say(_ messages: [String]) async -> Bool {
+    let lines = Mailbox<String>()
+    for message in messages { lines.post(message) }
+    lines.close()
+    return await converse(lines)
+  }
+
+  private func converse(_ lines: Mailbox<String>) async -> Bool {
+    let screen = PlainChat(prints: !json)
     let connection = ChatConnection(
       surroundings: surroundings, client: "lines-\(getpid())", directory: FileManager.default.currentDirectoryPath,
       screen: screen)
@@ -40,25 +187,36 @@ struct PlainChatLoop {
       }
       group.addTask {
         var failed = false
-        while let line = readLine() {
+        while let line = await lines.next() {
           guard !line.isEmpty else { continue }
-          do {
-            let id = try await connection.say(line)
-            if await screen.outcome(of: id) == .failed { failed = true }
-          } catch {
-            StandardError.say("pi-relayd: \(error)")
-            failed = true
-          }
+          if await !say(line, connection, screen) { failed = true }
         }
         return failed
       }
+      var failed = true
       while let next = await group.next() {
-        if let failed = next {
-          group.cancelAll()
-          return failed
-        }
+        guard let result = next else { continue }
+        failed = result
+        break
       }
-      return true
+      group.cancelAll()
+      return failed
+    }
+  }
+
+  private func say(_ line: String, _ connection: ChatConnection, _ screen: PlainChat) async -> Bool {
+    do {
+      let (text, attachments) = try LocalFiles(spoolFolder: await connection.spoolFolder()).read(line)
+      let id = try await connection.say(text, attachments: attachments)
+      let outcome = await screen.outcome(of: id)
+      if json {
+        let report = Report(outcome: outcome, answer: await screen.answer)
+        print(String(decoding: try JSONCoding.encode(report, sorted: true), as: UTF8.self))
+      }
+      return outcome != .failed
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      return false
     }
   }
 }

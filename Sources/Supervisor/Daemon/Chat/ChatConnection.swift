@@ -23,10 +23,10 @@ actor ChatConnection {
   private let screen: any ChatScreen
   private var peer: Peer?
   private var isAttached = false
-  private var unacknowledged: [MessageReceived] = []
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var waiting: [AsyncStream<Void>.Continuation] = []
   private var nextMessage = 0
   private var nextShown = 0
+  private var spool = ""
   private let directory: String
   private let user: String
 
@@ -42,7 +42,7 @@ actor ChatConnection {
 
   static var capabilities: Capabilities {
     var capabilities = Capabilities.messenger(
-      maximumTextLength: 16_000, unit: .graphemes, dialect: "markdown", edit: true)
+      maximumTextLength: 16_000, unit: .graphemes, dialect: "plain", edit: true)
     capabilities.typing = true
     capabilities.outcomes = true
     capabilities.minimumEditInterval = 40
@@ -89,13 +89,14 @@ actor ChatConnection {
   private func handle(_ request: IncomingRequest, _ peer: Peer) async throws(WireError) {
     switch request.method {
     case InitializeRequest.method:
+      spool = try request.params(InitializeRequest.self).spoolDir
       request.reply(
         InitializeReply(
           protocolVersion: 1, name: "terminal", version: Product.version, kinds: [.messenger],
           capabilities: Self.capabilities))
       isAttached = true
       await screen.connected(true)
-      for waiter in waiting { waiter.resume() }
+      for waiter in waiting { waiter.finish() }
       waiting = []
     case Ping.method, Shutdown.method: request.reply(Empty())
     case MessageSend.method:
@@ -143,17 +144,23 @@ actor ChatConnection {
       } catch {
         if case .refused(let refusal) = error, refusal.code != .busy { throw refusal }
         // Not acknowledged: said again, under the same id, to the daemon that is there then.
-        isAttached = false
         try await Task.sleep(for: .milliseconds(100))
-        if self.peer?.silence != nil, case .refused = error { isAttached = true }
       }
     }
+  }
+
+  /// Where the daemon looks for files of this terminal.
+  func spoolFolder() async -> String {
+    try? await waitUntilAttached()
+    return spool
   }
 
   private func waitUntilAttached() async throws {
     while !isAttached {
       try Task.checkCancellation()
-      await withCheckedContinuation { waiting.append($0) }
+      let (attachments, waiter) = AsyncStream<Void>.makeStream()
+      waiting.append(waiter)
+      for await _ in attachments {}
     }
   }
 

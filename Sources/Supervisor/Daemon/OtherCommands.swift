@@ -1,0 +1,139 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import RelayConfig
+import RelayPipes
+import RelayWire
+import Supervisor
+
+struct Sessions: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "List the agent's sessions.")
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() async throws {
+    let sessions = try await Surroundings().ask(ControlStatus()).sessions
+    if json {
+      print(String(decoding: try JSONCoding.encode(sessions, sorted: true), as: UTF8.self))
+    } else if sessions.isEmpty {
+      print("There are no sessions.")
+    } else {
+      for line in StatusText.sessions(sessions) { print(line) }
+    }
+  }
+}
+
+struct Restart: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "End the daemon in good order and start it again in the background.")
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    if surroundings.connect() != nil { try await Stop.stop(surroundings) }
+    try await DetachedDaemon(surroundings).start()
+    print("pi-relayd runs again.")
+  }
+}
+
+struct Reload: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Read the configuration again; sessions and plugins it does not concern go on.")
+
+  func run() async throws {
+    let problems = try await Surroundings().ask(ControlReload()).problems
+    guard !problems.isEmpty else { return print("The configuration was read again.") }
+    for problem in problems { StandardError.say(problem) }
+    throw ExitStatus.badConfiguration
+  }
+}
+
+struct ConfigCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "config", abstract: "Look at the configuration.", subcommands: [Check.self])
+
+  struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check relay.yaml without starting anything.",
+      discussion: "Plugins check their own part when they start; `pi-relayd status` shows what they say.")
+    @Argument(help: "The file; the home's relay.yaml if left out.") var file: String?
+
+    func run() async throws {
+      let surroundings = Surroundings()
+      let candidates = file.map { [$0] } ?? surroundings.folders.configurationCandidates
+      if let file, access(file, R_OK) != 0 {
+        StandardError.say("pi-relayd: \(file) cannot be read")
+        throw ExitStatus.badConfiguration
+      }
+      do {
+        let loaded = try ConfigReader(environment: surroundings.environment).load(candidates)
+        for warning in loaded.warnings { StandardError.say("Warning: \(warning)") }
+        print(loaded.path.map { "\($0) is right." } ?? "There is no relay.yaml; the defaults hold.")
+      } catch {
+        StandardError.say("\(error)")
+        throw ExitStatus.badConfiguration
+      }
+    }
+  }
+}
+
+struct Doctor: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Look for what may be wrong, and say what to do.")
+
+  func run() async throws {
+    signal(SIGPIPE, SIG_IGN)
+    let surroundings = Surroundings()
+    var failed = false
+    func note(_ ok: Bool, _ text: String) {
+      print("\(ok ? "✓" : "✗") \(text)")
+      if !ok { failed = true }
+    }
+    do {
+      try surroundings.folders.prepare()
+      note(true, "home \(surroundings.folders.home)")
+    } catch {
+      note(false, "\(error)")
+    }
+    var config = Config()
+    do {
+      let loaded = try ConfigReader(environment: surroundings.environment).load(
+        surroundings.folders.configurationCandidates)
+      config = loaded.config
+      note(true, "configuration \(loaded.path ?? "none (defaults)")")
+      for warning in loaded.warnings { note(false, warning) }
+    } catch {
+      for line in "\(error)".split(separator: "\n") { note(false, String(line)) }
+    }
+    let limit = Self.descriptorLimit
+    note(limit < 0 || limit >= 256, "file descriptors: \(limit < 0 ? "no limit" : "\(limit)")")
+    for name in ["pi-relay-guardian", "pi-relay-formatter", "pi-relay-attachments"] {
+      let path = surroundings.helper(name)
+      note(access(path, X_OK) == 0, access(path, X_OK) == 0 ? path : "\(path) is missing; install pi-relay again")
+    }
+    let probe = AgentProbe(
+      configured: config.pi.executable, demoAgent: surroundings.helper("pi-relay-demo-agent"),
+      environment: surroundings.environment, guardian: nil, clock: SuspendingClock())
+    do {
+      let agent = try await probe.find()
+      note(!agent.isDemo, agent.demoReason ?? "agent \(agent.path) \(agent.version ?? "")")
+    } catch {
+      note(false, "\(error)")
+    }
+    if surroundings.connect() != nil {
+      let status = try await surroundings.ask(ControlStatus())
+      note(true, "the daemon runs (pid \(status.pid))")
+      for plugin in status.plugins where plugin.state != .disabled {
+        let fine = plugin.state == .running || plugin.state == .unconfigured
+        note(fine, "plugin \(plugin.name): \(plugin.state.rawValue)" + (plugin.problem.map { " — \($0)" } ?? ""))
+      }
+      for problem in status.problems { note(false, problem) }
+    } else {
+      print("- the daemon does not run; start it with: pi-relayd start")
+    }
+    if failed { throw ExitStatus.failed }
+  }
+
+  private static var descriptorLimit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return -1 }
+    return limit.rlim_cur > UInt(Int.max) ? -1 : Int(limit.rlim_cur)
+  }
+}

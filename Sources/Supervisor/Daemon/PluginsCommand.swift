@@ -1,0 +1,99 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+
+struct Plugins: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List plugins, restart them, switch them, or check one against the protocol.",
+    subcommands: [List.self, Restart.self, Enable.self, Disable.self, Check.self], defaultSubcommand: List.self)
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List plugins and how they are.")
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+      let status = try await Surroundings().ask(ControlStatus())
+      if json {
+        print(String(decoding: try JSONCoding.encode(status.plugins, sorted: true), as: UTF8.self))
+        return
+      }
+      for line in StatusText.plugins(status.plugins) { print(line) }
+      for problem in status.problems { print("Problem: \(problem)") }
+    }
+  }
+
+  struct Restart: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "End a plugin in good order and start it again.")
+    @Argument(help: "Its name, as `pi-relayd plugins` shows it.") var name: String
+
+    func run() async throws { try await Plugins.change(name, .restart) }
+  }
+
+  struct Enable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Start a plugin that was switched off.")
+    @Argument(help: "Its name.") var name: String
+
+    func run() async throws { try await Plugins.change(name, .enable) }
+  }
+
+  struct Disable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Stop a plugin until it is enabled or the daemon starts again.")
+    @Argument(help: "Its name.") var name: String
+
+    func run() async throws { try await Plugins.change(name, .disable) }
+  }
+
+  private static func change(_ name: String, _ change: PluginHost.Change) async throws {
+    _ = try await Surroundings().ask(ControlPlugin(name: name, change: change))
+  }
+
+  struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Try a plugin against the protocol, without a daemon.")
+    @Argument(help: "The plugin's executable.") var path: String
+    @Option(help: "A file with the plugin's configuration, as JSON.") var config: String?
+    @Flag(help: "Print JSON, a line for each check.") var json = false
+
+    func run() async throws {
+      signal(SIGPIPE, SIG_IGN)
+      let surroundings = Surroundings()
+      let folder = FileManager.default.temporaryDirectory.appending(path: "pi-relay-check-\(UUID().uuidString)").path
+      do {
+        try surroundings.folders.makePrivate(folder)
+      } catch {
+        throw surroundings.fail(error)
+      }
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+      let kit = ConformanceKit(
+        path: absolute, config: try configuration(surroundings), environment: surroundings.environment, folder: folder)
+      let passed = await kit.run { result in
+        if json {
+          let line = try? JSONCoding.encode(result, sorted: true)
+          print(String(decoding: line ?? [], as: UTF8.self))
+        } else {
+          print("\(result.passed ? "✓" : "✗") \(result.check)" + (result.detail.map { " — \($0)" } ?? ""))
+        }
+      }
+      if !passed { throw ExitStatus.failed }
+    }
+
+    private func configuration(_ surroundings: Surroundings) throws -> JSONValue {
+      guard let config else { return .object([:]) }
+      guard let data = FileManager.default.contents(atPath: config) else {
+        StandardError.say("pi-relayd: \(config) cannot be read")
+        throw ExitStatus.failed
+      }
+      do {
+        return try JSONCoding.decode(JSONValue.self, from: [UInt8](data))
+      } catch {
+        StandardError.say("pi-relayd: \(config) is not JSON")
+        throw ExitStatus.failed
+      }
+    }
+  }
+}
