@@ -82,6 +82,18 @@ let package = Package(
       name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayPipes", "RelayWire"],
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Tests
+    .executableTarget(name: "splice", path: "Tests/Fixtures/splice"),
+    .executableTarget(name: "misbehaving-child", path: "Tests/Fixtures/misbehaving-child"),
+    .target(
+      name: "TestSupport", dependencies: ["CLinux", "RelayPipes", "RelayWire", "Supervisor"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "CLinux", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-attachments",
+        "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
+      ],
+      swiftSettings: strict),
     .testTarget(name: "FormatterTests", dependencies: ["Formatter", "RelayWire"], swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire"], swiftSettings: strict),

@@ -2,7 +2,6 @@
 #include "CLinux.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,14 +63,4 @@ void relay_notify_service_manager(const char *state) {
     if (fd < 0) return;
     (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address, length);
     close(fd);
-}
-
-int relay_signal_descriptor(void) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGHUP);
-    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0) return -1;
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -237,11 +237,15 @@ package actor Agent {
     let user = lines.user(prompt, images: blocks)
     say(user, role: "user")
     var messages = [user]
-    let described = images.map { "\($0.mime), \($0.data.utf8.count * 3 / 4) bytes" }
+    let described = images.map { "\($0.mime), \(Self.decodedSize($0.data)) bytes" }
     for step in Script.steps(for: prompt, images: described, number: number) {
       if await perform(step, &messages) == .stop { break }
     }
     emit(lines.agentEnd(messages, willRetry: false))
+  }
+
+  private static func decodedSize(_ base64: String) -> Int {
+    base64.utf8.count * 3 / 4 - base64.utf8.suffix(2).count { $0 == UInt8(ascii: "=") }
   }
 
   private enum Outcome { case goOn, stop }

@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/signalfd.h>
 #include <sys/types.h>
 
 /// Makes a pipe whose two ends are closed on exec. Returns 0, or errno.
@@ -59,7 +58,7 @@ int relay_accept(int listener);
 /// Tells the service manager something (sd_notify), if there is one.
 void relay_notify_service_manager(const char *state);
 
-/// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts, and returns a descriptor to read them from.
+/// Takes SIGTERM, SIGINT and SIGHUP: each is a byte, its number, on the descriptor returned. -1 with errno set.
 int relay_signal_descriptor(void);
 
 /// How many of this process's descriptors are in use, and its soft limit; -1 when unknown.

@@ -188,16 +188,14 @@ package final class Daemon: Sendable {
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  /// Turns SIGTERM and SIGINT into `stop`, SIGHUP into `reload`. Called before any thread is started.
+  /// Turns SIGTERM and SIGINT into `stop`, SIGHUP into `reload`.
   package func obeySignals() throws(SystemError) {
     signal(SIGPIPE, SIG_IGN)
     let descriptor = relay_signal_descriptor()
-    guard descriptor >= 0 else { throw SystemError("signalfd") }
+    guard descriptor >= 0 else { throw SystemError("sigaction") }
     _ = try EventLoop.shared.watch(descriptor, .read) { [self] buffer in
-      let size = MemoryLayout<signalfd_siginfo>.size
-      while read(descriptor, buffer.baseAddress, size) == size {
-        let number = Int32(buffer.load(as: signalfd_siginfo.self).ssi_signo)
-        if number == SIGHUP { reload() } else { stop() }
+      while read(descriptor, buffer.baseAddress, 1) == 1 {
+        if Int32(buffer[0]) == SIGHUP { reload() } else { stop() }
       }
     }
   }

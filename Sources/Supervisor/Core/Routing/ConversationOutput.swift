@@ -32,6 +32,7 @@ actor ConversationOutput {
   private let nursery: Nursery
   private let timekeeper: Timekeeper
 
+  private var known: Capabilities
   private var stream = StreamedText()
   private var preview: String?
   private var flushNumber = 0
@@ -48,7 +49,10 @@ actor ConversationOutput {
   /// A tool that runs longer is mentioned while it runs.
   static let slowTool: Duration = .milliseconds(500)
 
-  init(delivery: Delivery, settings: Settings, services: Services, nursery: Nursery) {
+  init(
+    delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services, nursery: Nursery
+  ) {
+    known = capabilities
     key = delivery.conversation
     self.delivery = delivery
     self.settings = settings
@@ -94,10 +98,10 @@ actor ConversationOutput {
       if let origin, origin.conversation != key { await say("▶ \(text)", .echo) }
       await delivery.typing(true)
     case .text(let text):
-      guard settings.output != .final, canEdit else { return }
+      guard settings.output != .final else { return }
       await flushTools()
       stream.append(text)
-      schedule()
+      if capabilities.edit == true { schedule() }
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
       running[id] = FormatTool.Call(name: name, arguments: arguments)
@@ -118,28 +122,31 @@ actor ConversationOutput {
 
   // MARK: - The answer
 
-  private var canEdit: Bool { delivery.holder.current?.capabilities.edit == true }
+  /// What the messenger can do: of its present life, or of the last while it is away.
+  private var capabilities: Capabilities {
+    if let present = delivery.holder.current?.capabilities { known = present }
+    return known
+  }
 
   private var limit: Int {
-    let most = delivery.holder.current?.capabilities.maximumTextLength ?? Self.usualLimit
+    let most = capabilities.maximumTextLength ?? Self.usualLimit
     return max(50, most - most / 20)
   }
 
   private var editInterval: Duration {
-    let shortest = delivery.holder.current?.capabilities.minimumEditInterval.map { Duration.milliseconds($0) }
+    let shortest = capabilities.minimumEditInterval.map { Duration.milliseconds($0) }
     return settings.editInterval ?? shortest ?? Self.usualEditInterval
   }
 
   private func render(_ text: String, final: Bool) async -> [FormatRender.Piece] {
-    let capabilities = delivery.holder.current?.capabilities
-    let unit = capabilities?.lengthUnit ?? .utf16
+    let unit = capabilities.lengthUnit ?? .utf16
     // Text that needs nothing done to it need not be sent anywhere.
-    if capabilities?.dialect == "markdown", unit.count(text) <= limit {
+    if capabilities.dialect == "markdown", unit.count(text) <= limit {
       return text.isEmpty ? [] : [FormatRender.Piece(text: text, consumed: text.utf8.count)]
     }
     return await services.render(
       FormatRender(
-        text: text, dialect: capabilities?.dialect ?? "plain", limit: limit, unit: unit, final: final))
+        text: text, dialect: capabilities.dialect ?? "plain", limit: limit, unit: unit, final: final))
   }
 
   /// Sees to it that what has arrived is shown soon, but not more often than the platform likes.
@@ -186,13 +193,12 @@ actor ConversationOutput {
   /// Makes the growing message show this text; begins one if there is none.
   private func show(_ text: String, streaming: Bool) async {
     guard let message = stream.message else {
-      stream.message = await delivery.send(text, role: .answer, streaming: streaming)
-      stream.shown = text
+      await begin(text, streaming: streaming)
       return
     }
     if text == stream.shown, streaming { return }
     while true {
-      switch await delivery.edit(message, text, streaming: streaming) {
+      switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
       case .done:
         stream.shown = text
         return
@@ -205,18 +211,24 @@ actor ConversationOutput {
         }
         guard await timekeeper.sleep(for: delay) else { return }
       case .gone:
-        stream.message = await delivery.send(text, role: .answer, streaming: streaming)
-        stream.shown = text
+        await begin(text, streaming: streaming)
         return
       case .failed: return
       }
     }
   }
 
+  private func begin(_ text: String, streaming: Bool) async {
+    let sent = await delivery.send(text, role: .answer, streaming: streaming)
+    stream.message = sent?.message
+    stream.mark = sent?.mayBeRepeat == true ? Delivery.repeatMark : ""
+    stream.shown = text
+  }
+
   private func showPreview() async {
     let text = stream.source
     stream.clean()
-    let unit = delivery.holder.current?.capabilities.lengthUnit ?? .utf16
+    let unit = capabilities.lengthUnit ?? .utf16
     let shown = unit.count(text) <= limit ? text : "[streaming, \(text.count) characters]\n…" + text.suffix(limit / 4)
     await show(shown, streaming: true)
   }
@@ -279,7 +291,7 @@ actor ConversationOutput {
   private func showProgress(of id: String) async {
     guard let call = running[id], settings.output != .final else { return }
     await breakStream()
-    progress[id] = await delivery.send("⏳ Running \(SafeText.line(call.name))…", role: .tools)
+    progress[id] = await delivery.send("⏳ Running \(SafeText.line(call.name))…", role: .tools)?.message
   }
 
   private func flushTools() async {
@@ -287,7 +299,7 @@ actor ConversationOutput {
     let calls = finished
     finished = []
     guard settings.output != .final else { return }
-    let dialect = delivery.holder.current?.capabilities.dialect ?? "plain"
+    let dialect = capabilities.dialect ?? "plain"
     let lines = await services.toolLines(FormatTool(calls: calls, dialect: dialect))
     await say(lines.joined(separator: "\n"), .tools)
   }
@@ -312,7 +324,7 @@ actor ConversationOutput {
   // MARK: - Notices and questions
 
   private func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil) async {
-    let unit = delivery.holder.current?.capabilities.lengthUnit ?? .utf16
+    let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
     for (index, piece) in pieces.enumerated() {
       _ = await delivery.send(piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil)
@@ -322,11 +334,10 @@ actor ConversationOutput {
   private func ask(_ record: DialogRecord) async {
     await breakStream()
     await flushTools()
-    let capabilities = delivery.holder.current?.capabilities
     dialogs[record.id] = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
-        text: record.question, buttons: record.buttons(within: capabilities?.buttons), prefill: record.dialog.prefill,
-        expires: record.expires))
+        text: record.question, buttons: record.buttons(within: capabilities.buttons), prefill: record.dialog.prefill,
+        expires: record.expires))?.message
   }
 }

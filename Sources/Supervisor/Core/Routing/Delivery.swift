@@ -30,10 +30,17 @@ struct Delivery: Sendable {
     case giveUp(String)
   }
 
-  /// Sends a new message; answers its platform id, or nil when it could not be sent.
+  /// A message on the platform.
+  struct Sent: Equatable {
+    var message: String
+    /// An earlier try may have arrived too; the text says so, and must go on saying it when it is changed.
+    var mayBeRepeat = false
+  }
+
+  /// Sends a new message; nil when it could not be sent.
   func send(
     _ text: String, role: MessageRole, replyTo: String? = nil, buttons: [[Button]]? = nil, streaming: Bool = false
-  ) async -> String? {
+  ) async -> Sent? {
     let request = MessageSend(
       key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
       buttons: buttons, streaming: streaming ? true : nil)
@@ -45,7 +52,7 @@ struct Delivery: Sendable {
   }
 
   /// Sends a file beneath the instance's spool folder.
-  func send(file path: String, name: String, mime: String, caption: String?) async -> String? {
+  func send(file path: String, name: String, mime: String, caption: String?) async -> Sent? {
     let request = FileSend(
       key: UUID().uuidString, conversation: conversation.conversation, path: path, name: name, mime: mime,
       caption: caption)
@@ -55,7 +62,7 @@ struct Delivery: Sendable {
   }
 
   /// Shows a question; where the messenger has no dialogs, as a message.
-  func show(_ request: DialogShow) async -> String? {
+  func show(_ request: DialogShow) async -> Sent? {
     await deliver(key: request.key, text: request.text) { link, mark in
       var request = request
       if mark { request.text = Self.repeatMark + request.text }
@@ -70,7 +77,7 @@ struct Delivery: Sendable {
 
   private func deliver(
     key: String, text: String, _ attempt: (PluginLink, _ mark: Bool) async throws -> String
-  ) async -> String? {
+  ) async -> Sent? {
     do {
       try await store.recordOutbound(OutboundRecord(key: key, conversation: conversation, text: text))
     } catch {
@@ -83,7 +90,7 @@ struct Delivery: Sendable {
       do {
         let message = try await attempt(link, mark)
         await settle(key, .sent(message: message))
-        return message
+        return Sent(message: message, mayBeRepeat: mark)
       } catch {
         switch Self.nextStep(after: error, attempt: number) {
         case .giveUp(let why):
@@ -96,10 +103,11 @@ struct Delivery: Sendable {
           switch await resolve(key) {
           case .sent(let message):
             await settle(key, .sent(message: message))
-            return message
+            return Sent(message: message)
           case .notSent: break
           case .unknowable: mark = true
           }
+          if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }
       }
     }
@@ -117,13 +125,15 @@ struct Delivery: Sendable {
   }
 
   private static func nextStep(after error: any Error, attempt: Int) -> NextStep {
-    let backoff = min(longestDelay, .milliseconds(250) * (1 << min(attempt, 10)))
+    let backoff = backoff(attempt)
     guard let error = error as? PeerError else { return .giveUp("\(error)") }
     switch error {
     case .closed, .timedOut, .unreadable: return .resolve
     case .notSent: return .retry(after: backoff)
     case .refused(let refusal):
       if refusal.code == .busy { return .retry(after: backoff) }
+      // The plugin failed in some way of its own: before or after the platform had the message, nobody knows.
+      if refusal.code == .internalError { return .resolve }
       switch DeliveryFailure(refusal) {
       case .transient?: return .retry(after: backoff)
       case .rateLimited(let seconds)?: return .retry(after: .seconds(seconds))
@@ -131,6 +141,10 @@ struct Delivery: Sendable {
       default: return .giveUp(refusal.message)
       }
     }
+  }
+
+  private static func backoff(_ attempt: Int) -> Duration {
+    min(longestDelay, .milliseconds(250) * (1 << min(attempt, 10)))
   }
 
   private enum Resolution {

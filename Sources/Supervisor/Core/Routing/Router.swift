@@ -264,7 +264,8 @@ package actor Router: PluginAudience {
       settings.images = messenger.images
       settings.editInterval = messenger.editInterval
     }
-    let output = ConversationOutput(delivery: delivery, settings: settings, services: services, nursery: nursery)
+    let output = ConversationOutput(
+      delivery: delivery, capabilities: link.capabilities, settings: settings, services: services, nursery: nursery)
     let inbox = Mailbox<Arrival>()
     let place = Place(inbox: inbox, output: output, holder: holder, conversation: conversation)
     places[key] = place

@@ -7,8 +7,11 @@ struct StreamedText {
   private(set) var source = ""
   /// All that has arrived of this message.
   private var arrived = ""
+  private var hasFixed = false
   /// The platform's message that still grows, and what it shows.
   var message: String?
+  /// Goes before the text for as long as the message grows.
+  var mark = ""
   var shown = ""
   private(set) var isDirty = false
 
@@ -22,7 +25,12 @@ struct StreamedText {
 
   /// The message is complete: adds what no delta brought.
   mutating func complete(with whole: String) {
-    if whole.hasPrefix(arrived) { append(String(whole.dropFirst(arrived.count))) }
+    if whole.hasPrefix(arrived) {
+      append(String(whole.dropFirst(arrived.count)))
+    } else if !whole.isEmpty, !hasFixed {
+      // The deltas were not the whole truth; the finished message is.
+      source = whole
+    }
     isDirty = true
   }
 
@@ -31,8 +39,10 @@ struct StreamedText {
 
   /// A piece has been fixed in a finished message: the rest goes on in the next.
   mutating func fix(_ piece: FormatRender.Piece, after consumedBefore: Int) {
+    hasFixed = true
     source = String(decoding: source.utf8.dropFirst(piece.consumed - consumedBefore), as: UTF8.self)
     message = nil
+    mark = ""
     shown = ""
   }
 

@@ -132,12 +132,10 @@ struct TerminalChat {
 
   private func watchSignals(_ inputs: Mailbox<Input>) throws {
     let descriptor = relay_signal_descriptor()
-    guard descriptor >= 0 else { throw SystemError("signalfd") }
+    guard descriptor >= 0 else { throw SystemError("sigaction") }
     _ = try EventLoop.shared.watch(descriptor, .read) { buffer in
-      let size = MemoryLayout<signalfd_siginfo>.size
-      while read(descriptor, buffer.baseAddress, size) == size {
-        let number = Int32(buffer.load(as: signalfd_siginfo.self).ssi_signo)
-        inputs.post(number == SIGINT ? .interrupt : .end)
+      while read(descriptor, buffer.baseAddress, 1) == 1 {
+        inputs.post(Int32(buffer[0]) == SIGINT ? .interrupt : .end)
       }
     }
   }

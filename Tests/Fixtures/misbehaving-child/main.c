@@ -1,0 +1,68 @@
+// A child that does what children should not. What it does is the last part of its name, so that copies of it can be
+// dropped into a plugin folder: `x-silent`, `x-junk`, …
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void wait_for_ever(void) {
+    for (;;) pause();
+}
+
+static void greet(const char *kinds) {
+    char line[65536];
+    if (!fgets(line, sizeof line, stdin)) exit(0);
+    printf("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":1,\"name\":\"x\",\"version\":\"1\","
+           "\"kinds\":[\"%s\"],\"capabilities\":{}}}\n", kinds);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : strrchr(argv[0], '-') + 1;
+    if (strcmp(name, "silent") == 0) wait_for_ever();
+    if (strcmp(name, "junk") == 0) {
+        puts("Loading plugins...");
+        fflush(stdout);
+        greet("service");
+        wait_for_ever();
+    }
+    if (strcmp(name, "exits") == 0) {
+        fputs("no reason at all\n", stderr);
+        return 3;
+    }
+    if (strcmp(name, "floods") == 0) { // 10 MB on standard error before the handshake
+        for (int i = 0; i < 100000; i++)
+            fprintf(stderr, "%06d %s\n", i, "a line of one hundred bytes or so, to fill every pipe there is many times over, yes, all");
+        greet("service");
+        wait_for_ever();
+    }
+    if (strcmp(name, "closes") == 0) { // closes standard output and lives on
+        greet("service");
+        fclose(stdout);
+        wait_for_ever();
+    }
+    if (strcmp(name, "stubborn") == 0) { // ignores SIGTERM
+        signal(SIGTERM, SIG_IGN);
+        puts("ready");
+        fflush(stdout);
+        for (;;) sleep(1000);
+    }
+    if (strcmp(name, "grandchild") == 0) { // leaves a grandchild that holds the pipes and ignores SIGTERM
+        if (fork() == 0) {
+            signal(SIGTERM, SIG_IGN);
+            for (;;) sleep(1000);
+        }
+        puts("ready");
+        fflush(stdout);
+        return 0;
+    }
+    if (strcmp(name, "half") == 0) { // half a line, then the end
+        fputs("{\"half\":", stdout);
+        fflush(stdout);
+        return 0;
+    }
+    fprintf(stderr, "misbehaving-child: unknown kind %s\n", name);
+    return 64;
+}

@@ -1,0 +1,258 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+internal import RelayPipes
+package import RelayWire
+
+/// A messenger whose platform is the test: it sees what the relay sends and says what people write. A real process
+/// (`splice`) stands between it and the daemon.
+package actor FakeMessenger {
+  /// A message as people see it on the platform.
+  package struct Shown: Sendable, Equatable {
+    package var id: String
+    package var conversation: String
+    package var text: String
+    package var role: MessageRole?
+    package var buttons: [[Button]]?
+    package var isGrowing: Bool
+    /// Texts it has had, the present one last.
+    package var history: [String]
+    package var key: String
+  }
+
+  package let name: String
+  private let listener: Int32
+  private let token = Locked<EventLoop.Token?>(nil)
+  private let capabilities: Capabilities
+  private var peer: Peer?
+  private var lives: [Task<Void, Never>] = []
+  private(set) package var generation = 0
+  private(set) package var messages: [Shown] = []
+  private(set) package var outcomes: [String: MessageSettled.Outcome] = [:]
+  private(set) package var typing: [Bool] = []
+  private(set) package var lastInitialize: InitializeRequest?
+  private var watchers: [Int: @Sendable (isolated FakeMessenger) -> Bool] = [:]
+  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+  private var nextWatcher = 0
+  private var nextID = 0
+  /// Failures to answer with, by method, first to last.
+  private var failures: [String: [WireError]] = [:]
+  /// Sends that are carried out but never answered.
+  private var swallowsAnswers = 0
+  private var swallowed: [IncomingRequest] = []
+
+  /// Drops the messenger's executable into `plugins` and listens for its lives.
+  package init(name: String, in plugins: String, scratch: String, capabilities: Capabilities) throws {
+    self.name = name
+    self.capabilities = capabilities
+    let socket = "\(scratch)/\(name).sock"
+    listener = relay_listen_unix(socket)
+    guard listener >= 0 else { throw SystemError("listen", code: -listener) }
+    try Data(socket.utf8).write(to: URL(filePath: "\(plugins)/\(name).socket"))
+    try Self.install(Built.executable("splice"), as: "\(plugins)/\(name)")
+  }
+
+  /// Copies an executable under another name, in place at once.
+  package static func install(_ source: String, as target: String) throws {
+    let part = target + ".part"
+    try? FileManager.default.removeItem(atPath: part)
+    try FileManager.default.copyItem(atPath: source, toPath: part)
+    chmod(part, 0o755)
+    guard rename(part, target) == 0 else { throw SystemError("rename") }
+  }
+
+  package static var usual: Capabilities {
+    var capabilities = Capabilities.messenger(maximumTextLength: 2_000, dialect: "discord", edit: true)
+    capabilities.typing = true
+    capabilities.outcomes = true
+    capabilities.minimumEditInterval = 10
+    capabilities.idempotencyKey = true
+    return capabilities
+  }
+
+  package func listen() throws {
+    let watched = try EventLoop.shared.watch(listener, .read) { [weak self, listener] _ in
+      while true {
+        let connection = relay_accept(listener)
+        guard connection >= 0 else { return }
+        Task { [weak self] in await self?.take(connection) }
+      }
+    }
+    token.withLock { $0 = watched }
+  }
+
+  package func close() {
+    if let token = token.withLock({ $0 }) { EventLoop.shared.close(token, listener) }
+    peer?.close()
+    for life in lives { life.cancel() }
+  }
+
+  private func take(_ connection: Int32) {
+    let writer = fcntl(connection, F_DUPFD_CLOEXEC, 3)
+    let peer = Peer(input: connection, output: writer)
+    do { try peer.start() } catch { return }
+    lives.append(Task { for await request in peer.requests { handle(request, peer) } })
+  }
+
+  private func handle(_ request: IncomingRequest, _ from: Peer) {
+    do {
+      try answer(request, from)
+    } catch {
+      request.fail(error)
+    }
+    notify()
+  }
+
+  private func answer(_ request: IncomingRequest, _ from: Peer) throws(WireError) {
+    if var list = failures[request.method], !list.isEmpty {
+      let failure = list.removeFirst()
+      failures[request.method] = list
+      throw failure
+    }
+    switch request.method {
+    case InitializeRequest.method:
+      lastInitialize = try request.params(InitializeRequest.self)
+      request.reply(
+        InitializeReply(
+          protocolVersion: 1, name: name, version: "1", kinds: [.messenger], capabilities: capabilities))
+      peer = from
+      generation += 1
+    case Ping.method, Shutdown.method, CommandsChanged.method: request.reply(Empty())
+    case MessageSend.method:
+      let send = try request.params(MessageSend.self)
+      if let known = messages.first(where: { $0.key == send.key }), capabilities.idempotencyKey == true {
+        request.reply(Receipt(message: known.id))
+        return
+      }
+      let id = add(send.conversation, send.text, send.role, send.buttons, send.streaming ?? false, send.key)
+      if swallowsAnswers > 0 {
+        swallowsAnswers -= 1
+        // Kept, since a request that is let go answers by itself.
+        swallowed.append(request)
+      } else {
+        request.reply(Receipt(message: id))
+      }
+    case DialogShow.method:
+      let show = try request.params(DialogShow.self)
+      let id = add(show.conversation, show.text, .dialog, show.buttons, false, show.key)
+      request.reply(Receipt(message: id))
+    case MessageEdit.method:
+      let edit = try request.params(MessageEdit.self)
+      change(edit.message, edit.text, edit.streaming ?? false)
+      request.reply(Receipt(message: edit.message))
+    case DialogClose.method:
+      let close = try request.params(DialogClose.self)
+      change(close.message, close.text, false)
+      request.reply(Empty())
+    case MessageDelete.method:
+      let deletion = try request.params(MessageDelete.self)
+      messages.removeAll { $0.id == deletion.message }
+      request.reply(Empty())
+    case MessageSettled.method:
+      let settled = try request.params(MessageSettled.self)
+      outcomes[settled.message] = settled.outcome
+      request.reply(Empty())
+    case TypingSet.method:
+      typing.append(try request.params(TypingSet.self).active)
+      request.reply(Empty())
+    default: throw WireError(.methodNotFound, "there is no method \(request.method)")
+    }
+  }
+
+  private func add(
+    _ conversation: String, _ text: String, _ role: MessageRole?, _ buttons: [[Button]]?, _ grows: Bool, _ key: String
+  ) -> String {
+    nextID += 1
+    let id = "m\(nextID)"
+    messages.append(
+      Shown(
+        id: id, conversation: conversation, text: text, role: role, buttons: buttons, isGrowing: grows,
+        history: [text], key: key))
+    return id
+  }
+
+  private func change(_ id: String, _ text: String, _ grows: Bool) {
+    guard let index = messages.firstIndex(where: { $0.id == id }) else { return }
+    messages[index].text = text
+    messages[index].isGrowing = grows
+    messages[index].history.append(text)
+  }
+
+  package func fail(_ method: String, with errors: [WireError]) { failures[method] = errors }
+
+  package func swallowAnswers(_ count: Int) { swallowsAnswers = count }
+
+  // MARK: - Waiting
+
+  private func notify() {
+    for (number, condition) in watchers where condition(self) {
+      watchers[number] = nil
+      waiting.removeValue(forKey: number)?.resume()
+    }
+  }
+
+  /// Waits until something holds; checked whenever anything happens.
+  package func wait(until condition: @escaping @Sendable (isolated FakeMessenger) -> Bool) async {
+    if condition(self) { return }
+    nextWatcher += 1
+    let number = nextWatcher
+    watchers[number] = condition
+    await withCheckedContinuation { waiting[number] = $0 }
+  }
+
+  package func waitForText(_ text: String, in conversation: String = "c1") async {
+    await wait { messenger in
+      messenger.messages.contains { $0.conversation == conversation && $0.text.contains(text) }
+    }
+  }
+
+  package func waitForOutcome(of message: String) async -> MessageSettled.Outcome? {
+    await wait { $0.outcomes[message] != nil }
+    return outcomes[message]
+  }
+
+  // MARK: - What people do
+
+  /// Says something, again until the relay has stored it.
+  @discardableResult
+  package func say(
+    _ text: String, id: String, in conversation: String = "c1", from sender: String = "u1",
+    kind: Conversation.Kind = .dm, attachments: [Attachment]? = nil
+  ) async throws -> MessageReceived.Reply {
+    let message = MessageReceived(
+      id: id, conversation: Conversation(id: conversation, kind: kind), sender: Sender(id: sender, name: "Ann"),
+      text: text, attachments: attachments)
+    return try await request(message)
+  }
+
+  package func press(_ button: String, id: String, in conversation: String = "c1", from sender: String = "u1")
+    async throws
+  {
+    _ = try await request(
+      ActionInvoked(
+        id: id, conversation: Conversation(id: conversation), sender: Sender(id: sender, name: "Ann"), action: button))
+  }
+
+  package func request<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
+    while true {
+      let generation = generation
+      await wait { $0.peer != nil }
+      guard let peer else { continue }
+      do {
+        return try await peer.request(request, within: .seconds(30))
+      } catch .closed {
+        // This life has ended: what was not acknowledged is said again to the next.
+        if self.generation == generation { self.peer = nil }
+      } catch .notSent {
+        if self.generation == generation { self.peer = nil }
+      } catch {
+        throw error
+      }
+    }
+  }
+
+  /// What a conversation shows, growing messages included.
+  package func texts(in conversation: String = "c1", role: MessageRole? = nil) -> [String] {
+    messages.filter { $0.conversation == conversation && (role == nil || $0.role == role) }.map(\.text)
+  }
+}

@@ -1,0 +1,162 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+internal import RelayPipes
+package import RelayWire
+package import Supervisor
+
+/// A real daemon of the test's own, with the plugins it came with, an agent that behaves as pi does, and a fake messenger.
+package final class RelayFixture: Sendable {
+  package let scratch: TemporaryFolder
+  package let folders: Folders
+  package let messenger: FakeMessenger
+  private let process = Locked<ChildProcess?>(nil)
+  private let output = Locked<[String]>([])
+
+  /// Everybody may write; answers stream; drop-in plugins return at once.
+  package static let usualConfig = """
+    messengers:
+      fake:
+        default:
+          auth: {users: [u1, u2]}
+    """
+
+  private init(config: String, agentArguments: [String], capabilities: Capabilities) async throws {
+    scratch = try TemporaryFolder()
+    folders = Folders(home: scratch.path + "/home")
+    try folders.prepare()
+    let agent = """
+      pi:
+        executable: \(Built.executable("pi-relay-demo-agent"))
+        arguments: [\(agentArguments.joined(separator: ", "))]
+        environment: {PI_CODING_AGENT_DIR: \(scratch.path)/agent}
+      sessions:
+        directory: \(scratch.path)
+
+      """
+    try Data((agent + config).utf8).write(to: URL(filePath: folders.home + "/relay.yaml"))
+    chmod(folders.home + "/relay.yaml", 0o600)
+    messenger = try FakeMessenger(
+      name: "fake", in: folders.plugins, scratch: scratch.path, capabilities: capabilities)
+    try await messenger.listen()
+  }
+
+  /// Runs `body` with a daemon that is ready, and ends everything afterwards.
+  package static func run(
+    config: String = usualConfig, agent: [String] = [], capabilities: Capabilities = FakeMessenger.usual,
+    _ body: (RelayFixture) async throws -> Void
+  ) async throws {
+    let fixture = try await RelayFixture(config: config, agentArguments: agent, capabilities: capabilities)
+    try await fixture.start()
+    do {
+      try await body(fixture)
+    } catch {
+      await fixture.end()
+      throw error
+    }
+    await fixture.end()
+  }
+
+  package func start() async throws {
+    let (readiness, ready) = AsyncStream<Bool>.makeStream()
+    let (child, pipes) = try ChildProcess.spawn(
+      .init(
+        name: "pi-relayd", path: Built.executable("pi-relayd"), arguments: ["start"],
+        environment: ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]),
+      guardian: nil)
+    process.withLock { $0 = child }
+    for descriptor in [pipes.input, pipes.output] { _ = Glibc.close(descriptor) }
+    let output = output
+    let reader = LineReader(
+      descriptor: pipes.error, maximumLineLength: 1 << 20,
+      handlers: .init(
+        line: { framed in
+          guard case .line(let bytes) = framed else { return }
+          let line = String(decoding: bytes, as: UTF8.self)
+          output.withLock { $0.append(line) }
+          if line.contains("is ready in") { ready.yield(true) }
+        }, end: { ready.finish() }))
+    try reader.start()
+    for await _ in readiness { return }
+    throw SystemError("the daemon did not start: \(log.joined(separator: " | "))", code: 0)
+  }
+
+  /// What the daemon has said.
+  package var log: [String] { output.withLock { $0 } }
+
+  package var daemon: ChildProcess? { process.withLock { $0 } }
+
+  /// Ends the daemon in good order.
+  package func stop() async -> ChildExit? {
+    guard let child = daemon else { return nil }
+    kill(child.pid, SIGTERM)
+    return await child.exit()
+  }
+
+  private func end() async {
+    await messenger.close()
+    if let child = daemon {
+      await child.tearDown([.terminate(then: .seconds(10))], clock: ContinuousClock())
+    }
+  }
+
+  // MARK: - Looking at it
+
+  package func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
+    let descriptor = relay_connect_unix(folders.socket)
+    guard descriptor >= 0 else { throw SystemError("connect", code: -descriptor) }
+    let peer = Peer(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
+    try peer.start()
+    defer { peer.close() }
+    return try await peer.request(request, within: .seconds(20))
+  }
+
+  package func status() async throws -> DaemonStatus { try await ask(ControlStatus()) }
+
+  package func plugin(_ name: String) async throws -> PluginStatus? {
+    try await status().plugins.first { $0.name == name }
+  }
+
+  /// Asks for the status until something holds. Each turn is a round trip to the daemon.
+  @discardableResult
+  package func waitForStatus(_ condition: (DaemonStatus) -> Bool) async throws -> DaemonStatus {
+    while true {
+      let status = try await status()
+      if condition(status) { return status }
+      await Task.yield()
+    }
+  }
+
+  /// Kills a plugin and waits until its next life has shaken hands.
+  package func crash(_ plugin: String) async throws {
+    let before = try await waitForStatus { $0.plugins.first { $0.name == plugin }?.state == .running }
+      .plugins.first { $0.name == plugin }
+    guard let pid = before?.pid else { throw SystemError("\(plugin) has no process", code: 0) }
+    kill(pid, SIGKILL)
+    try await waitForStatus { status in
+      status.plugins.first { $0.name == plugin }.map { $0.state == .running && $0.pid != pid } ?? false
+    }
+  }
+}
+
+/// Waits for a process that is not our child to be gone.
+package func waitForEnd(of pid: Int32) async throws {
+  let descriptor = relay_pidfd_open(pid)
+  // Gone already.
+  guard descriptor >= 0 else { return }
+  await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+    let told = Locked(false)
+    let token = Locked<EventLoop.Token?>(nil)
+    EventLoop.shared.perform {
+      let watched = try? EventLoop.shared.watch(descriptor, .read) { _ in
+        if let token = token.withLock({ $0 }) { EventLoop.shared.close(token, descriptor) }
+        let isFirst = told.withLock { told in
+          defer { told = true }
+          return !told
+        }
+        if isFirst { continuation.resume() }
+      }
+      token.withLock { $0 = watched }
+    }
+  }
+}
