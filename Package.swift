@@ -88,6 +88,12 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "RelayPipes", "RelayWire", "Supervisor"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
+      name: "SupervisorTests",
+      dependencies: [
+        "CLinux", "RelayPipes", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-formatter",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "CLinux", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-attachments",

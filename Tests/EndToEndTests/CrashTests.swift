@@ -6,133 +6,137 @@ import Supervisor
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct CrashTests {
-  @Test func `a killed agent loses nothing that was shown and the session goes on`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("hello", id: "0")
-      _ = await relay.messenger.waitForOutcome(of: "0")
-      try await relay.messenger.say("/slow 500", id: "1")
-      await relay.messenger.waitForText("The quick")
-      let session = try #require(try await relay.status().sessions.first)
-      kill(try #require(session.pid), SIGKILL)
-      #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
-      #expect(await relay.messenger.texts(role: .answer).contains { $0.hasPrefix("The quick") })
-      await relay.messenger.waitForText("The agent ended unexpectedly (signal 9")
-      try await relay.messenger.say("and now?", id: "2")
-      #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
-      let after = try #require(try await relay.status().sessions.first)
-      #expect(after.id == session.id)
-      #expect(after.pid != session.pid)
-      #expect(after.sessionFile == session.sessionFile)
-      #expect(await relay.messenger.texts(role: .answer).count { $0.hasPrefix("The quick") } == 1)
-    }
-  }
-
-  @Test func `a message that ends the agent twice before it is taken is set aside`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("/crash now", id: "1")
-      #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
-      let texts = await relay.messenger.texts()
-      #expect(texts.contains { $0.contains("it is started again") })
-      #expect(texts.contains { $0.contains("The agent ended twice") && $0.contains("/crash now") })
-      try await relay.messenger.say("fine", id: "2")
-      #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
-    }
-  }
-
-  @Test func `waiting messages survive the death of the agent, in order`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("/slow 500", id: "1")
-      await relay.messenger.waitForText("The quick")
-      try await relay.messenger.say("first", id: "2")
-      try await relay.messenger.say("second", id: "3")
-      kill(try #require(try await relay.status().sessions.first?.pid), SIGKILL)
-      #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
-      let texts = await relay.messenger.texts(role: .answer)
-      let first = try #require(texts.firstIndex { $0.hasPrefix("You wrote: first") })
-      let second = try #require(texts.firstIndex { $0.hasPrefix("You wrote: second") })
-      #expect(first < second)
-    }
-  }
-
-  @Test func `a killed messenger comes back and the answer is complete, without a repeat`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("/slow 40", id: "1")
-      await relay.messenger.waitForText("The quick")
-      try await relay.crash("fake/default")
-      #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-      let answers = await relay.messenger.texts(role: .answer)
-      #expect(answers.count == 1)
-      #expect(answers[0].split(separator: " ").count == 40, "\(answers)")
-      try await relay.messenger.say("next", id: "2")
-      #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
-      #expect(try await relay.status().sessions.count == 1)
-    }
-  }
-
-  @Test func `a send whose answer was lost is marked as a possible repeat where nothing can tell`() async throws {
-    var capabilities = FakeMessenger.usual
-    capabilities.idempotencyKey = nil
-    try await RelayFixture.run(capabilities: capabilities) { relay in
-      await relay.messenger.swallowAnswers(1)
-      try await relay.messenger.say("hello", id: "1")
-      await relay.messenger.waitForText("You wrote: hello")
-      try await relay.crash("fake/default")
-      #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-      let answers = await relay.messenger.texts(role: .answer)
-      #expect(answers.count == 2)
-      #expect(answers.count { $0.hasPrefix("(possible repeat)") } == 1, "\(answers)")
-    }
-  }
-
-  @Test func `a killed formatter is not noticed by the conversation`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("/slow 60", id: "1")
-      await relay.messenger.waitForText("The quick")
-      try await relay.crash("formatter")
-      #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-      #expect(await relay.messenger.texts(role: .answer).joined(separator: " ").split(separator: " ").count == 60)
-    }
-  }
-
-  @Test func `without formatter and attachments messages still pass, and say what is missing`() async throws {
-    try await RelayFixture.run { relay in
-      for name in ["formatter", "attachments"] {
-        try await relay.waitForStatus { $0.plugins.contains { $0.name == name && $0.state == .running } }
-        _ = try await relay.ask(ControlPlugin(name: name, change: .disable))
+extension EndToEnd {
+  @Suite struct CrashTests {
+    @Test func `a killed agent loses nothing that was shown and the session goes on`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "0")
+        _ = await relay.messenger.waitForOutcome(of: "0")
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let session = try #require(try await relay.status().sessions.first)
+        kill(try #require(session.pid), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        #expect(await relay.messenger.texts(role: .answer).contains { $0.hasPrefix("The quick") })
+        await relay.messenger.waitForText("The agent ended unexpectedly (signal 9")
+        try await relay.messenger.say("and now?", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        let after = try #require(try await relay.status().sessions.first)
+        #expect(after.id == session.id)
+        #expect(after.pid != session.pid)
+        #expect(after.sessionFile == session.sessionFile)
+        #expect(await relay.messenger.texts(role: .answer).count { $0.hasPrefix("The quick") } == 1)
       }
-      await relay.messenger.wait { $0.lastInitialize != nil }
-      let spool = try #require(await relay.messenger.lastInitialize?.spoolDir)
-      try Data("x".utf8).write(to: URL(filePath: spool + "/1"))
-      try await relay.messenger.say(
-        "/table", id: "1", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
-      #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-      try await relay.messenger.say(
-        "look", id: "2", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
-      await relay.messenger.waitForText("[Not included, because the attachments service is not available: notes.txt]")
     }
-  }
 
-  @Test func `kill -9 of the daemon leaves nothing but what daemonised itself`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("/slow 500", id: "1")
-      await relay.messenger.waitForText("The quick")
-      let status = try await relay.waitForStatus { $0.plugins.allSatisfy { $0.state == .running } }
-      let pids = status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid)
-      #expect(pids.count >= 4)
-      kill(try #require(relay.daemon?.pid), SIGKILL)
-      for pid in pids { try await waitForEnd(of: pid) }
+    @Test func `a message that ends the agent twice before it is taken is set aside`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/crash now", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        let texts = await relay.messenger.texts()
+        #expect(texts.contains { $0.contains("it is started again") })
+        #expect(texts.contains { $0.contains("The agent ended twice") && $0.contains("/crash now") })
+        try await relay.messenger.say("fine", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
     }
-  }
 
-  @Test func `an orderly stop leaves nothing either, and exits with 0`() async throws {
-    try await RelayFixture.run { relay in
-      try await relay.messenger.say("hello", id: "1")
-      _ = await relay.messenger.waitForOutcome(of: "1")
-      let status = try await relay.status()
-      #expect(await relay.stop() == .exited(0))
-      for pid in status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid) { try await waitForEnd(of: pid) }
-      #expect(!FileManager.default.fileExists(atPath: relay.folders.socket))
+    @Test func `waiting messages survive the death of the agent, in order`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("first", id: "2")
+        try await relay.messenger.say("second", id: "3")
+        kill(try #require(try await relay.status().sessions.first?.pid), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        let texts = await relay.messenger.texts(role: .answer)
+        let first = try #require(texts.firstIndex { $0.hasPrefix("You wrote: first") })
+        let second = try #require(texts.firstIndex { $0.hasPrefix("You wrote: second") })
+        #expect(first < second)
+      }
+    }
+
+    @Test func `a killed messenger comes back and the answer is complete, without a repeat`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 40", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.crash("fake/default")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let answers = await relay.messenger.texts(role: .answer)
+        #expect(answers.count == 1)
+        #expect(answers[0].split(separator: " ").count == 40, "\(answers)")
+        try await relay.messenger.say("next", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(try await relay.status().sessions.count == 1)
+      }
+    }
+
+    @Test func `a send whose answer was lost is marked as a possible repeat where nothing can tell`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.idempotencyKey = nil
+      try await RelayFixture.run(capabilities: capabilities) { relay in
+        await relay.messenger.swallowAnswers(1)
+        try await relay.messenger.say("hello", id: "1")
+        await relay.messenger.waitForText("You wrote: h")
+        try await relay.crash("fake/default")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let answers = await relay.messenger.texts(role: .answer)
+        #expect(answers.count == 2)
+        #expect(answers.count { $0.hasPrefix("(possible repeat)") } == 1, "\(answers)")
+      }
+    }
+
+    @Test func `a killed formatter is not noticed by the conversation`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 60", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.crash("formatter")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).joined(separator: " ").split(separator: " ").count == 60)
+      }
+    }
+
+    @Test func `without formatter and attachments messages still pass, and say what is missing`() async throws {
+      try await RelayFixture.run { relay in
+        for name in ["formatter", "attachments"] {
+          try await relay.waitForStatus { $0.plugins.contains { $0.name == name && $0.state == .running } }
+          _ = try await relay.ask(ControlPlugin(name: name, change: .disable))
+        }
+        await relay.messenger.wait { $0.lastInitialize != nil }
+        let spool = try #require(await relay.messenger.lastInitialize?.spoolDir)
+        try Data("x".utf8).write(to: URL(filePath: spool + "/1"))
+        try await relay.messenger.say(
+          "/table", id: "1", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.messenger.say(
+          "look", id: "2", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
+        await relay.messenger.waitForText("[Not included, because the attachments service is not available: notes.txt]")
+      }
+    }
+
+    @Test func `kill -9 of the daemon leaves nothing but what daemonised itself`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let status = try await relay.waitForStatus { $0.plugins.allSatisfy { $0.state == .running } }
+        let pids = status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid)
+        #expect(pids.count >= 4)
+        kill(try #require(relay.daemon?.pid), SIGKILL)
+        for pid in pids { try await waitForEnd(of: pid) }
+      }
+    }
+
+    @Test func `an orderly stop leaves nothing either, and exits with 0`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        let status = try await relay.status()
+        #expect(await relay.stop() == .exited(0))
+        for pid in status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid) {
+          try await waitForEnd(of: pid)
+        }
+        #expect(!FileManager.default.fileExists(atPath: relay.folders.socket))
+      }
     }
   }
 }

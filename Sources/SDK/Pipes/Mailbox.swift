@@ -62,5 +62,10 @@ package final class Mailbox<Item: Sendable>: Sendable {
     }
   }
 
+  /// Forgets what waits.
+  package func clear() {
+    state.withLock { $0.items = [] }
+  }
+
   package var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 }

@@ -41,7 +41,7 @@ package actor PluginInstance {
   private var child: ChildProcess?
   private var link: PluginLink?
   /// Wakes the loop: a new specification, a wish to restart, or the end.
-  private var wake: AsyncStream<Void>.Continuation?
+  private let wakes = Mailbox<Void>(merge: { _, _ in true })
   private var stopping = false
   private var replacing = false
   /// The last lines on standard error, for messages.
@@ -90,13 +90,13 @@ package actor PluginInstance {
     history = RestartPolicy.History()
     replacing = true
     if let child { await end(child, reason: "replaced") }
-    wake?.yield()
+    wakes.post(())
   }
 
   /// Ends it for good; `run` returns.
   package func stop() async {
     stopping = true
-    wake?.yield()
+    wakes.post(())
     if let child { await end(child, reason: "stopped") }
   }
 
@@ -115,8 +115,6 @@ package actor PluginInstance {
 
   /// Runs until `stop`.
   package func run() async {
-    let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    self.wake = wake
     while !stopping, !Task.isCancelled {
       let began = surroundings.timekeeper.now()
       let ending = await live()
@@ -126,7 +124,7 @@ package actor PluginInstance {
         continue
       }
       let delay = decide(ending, uptime: surroundings.timekeeper.now() - began)
-      await pause(delay, wakes)
+      await pause(delay)
     }
     enter(.stopped)
   }
@@ -160,11 +158,14 @@ package actor PluginInstance {
     }
   }
 
-  private func pause(_ delay: Duration?, _ wakes: AsyncStream<Void>) async {
-    if delay == .zero { return }
+  private func pause(_ delay: Duration?) async {
+    if delay == .zero || stopping || replacing { return }
+    // Left over from a wish that the last life has fulfilled already.
+    wakes.clear()
     let timekeeper = surroundings.timekeeper
+    let wakes = wakes
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { for await _ in wakes { return } }
+      group.addTask { _ = await wakes.next() }
       if let delay { group.addTask { _ = await timekeeper.sleep(for: delay) } }
       await group.next()
       group.cancelAll()

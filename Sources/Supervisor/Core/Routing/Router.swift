@@ -348,7 +348,8 @@ package actor Router: PluginAudience {
     if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
   }
 
-  private func settle(_ message: MessageReceived, _ key: ConversationKey) async {
+  /// A message that was no prompt is done.
+  func settle(_ message: MessageReceived, _ key: ConversationKey) async {
     do {
       try await store.advance(MessageKey(conversation: key, id: message.id), to: .settled)
     } catch {
@@ -378,7 +379,11 @@ package actor Router: PluginAudience {
       key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
-    if mode == .steer, await session.steer(prompt) { return "↪️ Told the working agent." }
+    if mode == .steer, await session.steer(prompt) {
+      // The run it goes into has an outcome of its own.
+      places[key]?.output.post(.settled(message: message.id, .handled))
+      return "↪️ Told the working agent."
+    }
     switch await session.enqueue(prompt) {
     case .next: return nil
     case .queued(let before):
@@ -389,6 +394,7 @@ package actor Router: PluginAudience {
       } catch {
         log("\(key): that a message was refused could not be stored: \(error)")
       }
+      places[key]?.output.post(.settled(message: message.id, .failed))
       return "❌ \(count) messages wait already, so this one was not taken. Try again later."
     }
   }

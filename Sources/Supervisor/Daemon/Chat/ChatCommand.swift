@@ -152,7 +152,7 @@ struct ScriptedChat {
   }
 
   private struct Report: Encodable {
-    var outcome: MessageSettled.Outcome
+    var outcome: MessageSettled.Outcome?
     var answer: String
   }
 
@@ -189,7 +189,7 @@ struct ScriptedChat {
           guard !line.isEmpty else { continue }
           if await !say(line, connection, screen) { failed = true }
         }
-        return failed
+        return await screen.end() || failed
       }
       var failed = true
       while let next = await group.next() {
@@ -206,12 +206,12 @@ struct ScriptedChat {
     do {
       let (text, attachments) = try LocalFiles(spoolFolder: await connection.spoolFolder()).read(line)
       let id = try await connection.say(text, attachments: attachments)
-      let outcome = await screen.outcome(of: id)
+      let outcome = await screen.turn(after: id)
       if json {
         let report = Report(outcome: outcome, answer: await screen.answer)
         print(String(decoding: try JSONCoding.encode(report, sorted: true), as: UTF8.self))
       }
-      return outcome != .failed
+      return true
     } catch {
       StandardError.say("pi-relayd: \(error)")
       return false

@@ -5,8 +5,11 @@ import RelayWire
 /// Chat without a terminal: messages from standard input, one a line, and the answers on standard output.
 actor PlainChat: ChatScreen {
   private var texts: [String: String] = [:]
-  private var waiting: [String: CheckedContinuation<MessageSettled.Outcome, Never>] = [:]
-  private var outcomes: [String: MessageSettled.Outcome] = [:]
+  private var unsettled: [String] = []
+  private var failed = false
+  private var lastOutcome: MessageSettled.Outcome?
+  private var isAsked = false
+  private var waiting: CheckedContinuation<Void, Never>?
   private(set) var answer = ""
 
   private let prints: Bool
@@ -34,27 +37,47 @@ actor PlainChat: ChatScreen {
 
   func remove(_ message: MessageDelete) { texts[message.message] = nil }
 
-  func ask(_ dialog: DialogShow, id: String) { print(dialog.text, .dialog) }
+  func ask(_ dialog: DialogShow, id: String) {}
 
   func typing(_ active: Bool) {}
 
   func connected(_ isConnected: Bool) {}
 
   func settled(_ message: MessageSettled) {
-    if let waiter = waiting.removeValue(forKey: message.message) {
-      waiter.resume(returning: message.outcome)
-    } else {
-      outcomes[message.message] = message.outcome
-    }
+    unsettled.removeAll { $0 == message.message }
+    settledEarly.insert(message.message)
+    lastOutcome = message.outcome
+    if message.outcome == .failed { failed = true }
+    wake()
   }
 
-  /// Waits until everything about a message has been said.
-  func outcome(of message: String) async -> MessageSettled.Outcome {
-    if let outcome = outcomes.removeValue(forKey: message) { return outcome }
-    return await withCheckedContinuation { waiting[message] = $0 }
+  /// Ids that were settled before they were waited for.
+  private var settledEarly: Set<String> = []
+
+  private func wake() {
+    waiting?.resume()
+    waiting = nil
+  }
+
+  /// Waits until everything said so far is settled, or the agent asks something: then it is the person's turn.
+  func turn(after message: String) async -> MessageSettled.Outcome? {
+    isAsked = false
+    if settledEarly.remove(message) == nil { unsettled.append(message) }
+    while !unsettled.isEmpty, !isAsked { await withCheckedContinuation { waiting = $0 } }
+    return lastOutcome
+  }
+
+  /// Waits until everything said is settled. Answers whether anything failed.
+  func end() async -> Bool {
+    while !unsettled.isEmpty { await withCheckedContinuation { waiting = $0 } }
+    return failed
   }
 
   private func print(_ text: String, _ role: MessageRole?) {
+    if role == .dialog {
+      isAsked = true
+      wake()
+    }
     if role == .answer { answer += (answer.isEmpty ? "" : "\n") + text }
     guard prints else { return }
     let bytes = Array((text + "\n").utf8)

@@ -1,0 +1,293 @@
+import FoundationEssentials
+import Glibc
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct PluginTests {
+    private func problem(_ relay: RelayFixture, _ name: String, _ expected: String) async throws {
+      try await relay.waitForStatus { status in
+        status.plugins.contains { $0.name == name && $0.problem?.contains(expected) == true }
+      }
+    }
+
+    private func pid(_ name: String, _ status: DaemonStatus) -> Int32? {
+      status.plugins.first { $0.name == name }?.pid
+    }
+
+    private func drop(_ kind: String, into relay: RelayFixture) throws {
+      try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-\(kind)")
+    }
+
+    @Test func `a plugin dropped into the folder runs, one taken out stops`() async throws {
+      try await RelayFixture.run { relay in
+        try drop("floods", into: relay)
+        let running = try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "x-floods" && $0.state == .running }
+        }
+        let pid = try #require(running.plugins.first { $0.name == "x-floods" }?.pid)
+        #expect(unlink("\(relay.folders.plugins)/x-floods") == 0)
+        try await relay.waitForStatus { status in !status.plugins.contains { $0.name == "x-floods" } }
+        try await waitForEnd(of: pid)
+      }
+    }
+
+    @Test func `ten megabytes of log before the handshake block nobody and are all kept`() async throws {
+      try await RelayFixture.run { relay in
+        try drop("floods", into: relay)
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "x-floods" && $0.state == .running }
+        }
+        func lines() -> Int {
+          ["", ".1", ".2", ".3"].reduce(0) { sum, suffix in
+            let data = FileManager.default.contents(atPath: relay.folders.log("x-floods") + suffix) ?? Data()
+            return sum + data.count { $0 == 0x0A }
+          }
+        }
+        // The log is written behind the pipe's back: what matters is that it all arrives.
+        try await relay.waitForStatus { _ in lines() >= 100_000 }
+        #expect(lines() == 100_000)
+      }
+    }
+
+    @Test func `junk before the handshake, an exit and a closed output are named, others run on`() async throws {
+      try await RelayFixture.run { relay in
+        for kind in ["junk", "exits", "closes"] { try drop(kind, into: relay) }
+        try await problem(relay, "x-junk", "\"Loading plugins...\" on standard output before the handshake")
+        try await problem(relay, "x-exits", "exit code 3 before the handshake; its last words: no reason at all")
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "x-closes" && $0.restarts > 0 }
+        }
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(try await relay.plugin("fake/default")?.restarts == 0)
+      }
+    }
+
+    @Test func `replacing one plugin under load leaves the others' sequences unbroken`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 40", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let before = try await relay.waitForStatus { status in
+          ["formatter", "attachments"].allSatisfy { name in
+            status.plugins.contains { $0.name == name && $0.state == .running }
+          }
+        }
+        // The same program under the same name is a new file all the same.
+        try FakeMessenger.install(Built.executable("pi-relay-formatter"), as: "\(relay.folders.plugins)/formatter")
+        let after = try await relay.waitForStatus { status in
+          status.plugins.contains {
+            $0.name == "formatter" && $0.state == .running && $0.pid != pid("formatter", before)
+          }
+        }
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(pid("formatter", before) != pid("formatter", after))
+        #expect(pid("attachments", before) == pid("attachments", after))
+        #expect(pid("fake/default", before) == pid("fake/default", after))
+        #expect(await relay.messenger.texts(role: .answer).joined(separator: " ").split(separator: " ").count == 40)
+      }
+    }
+
+    @Test func `a new configuration is taken without disturbing what it does not concern`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        let before = try await relay.status()
+        let path = relay.folders.home + "/relay.yaml"
+        let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
+        try Data((text + "\nplugins: {attachments: {imageMegabytes: 5}}\n").utf8).write(to: URL(filePath: path))
+        kill(try #require(relay.daemon?.pid), SIGHUP)
+        let after = try await relay.waitForStatus { status in
+          let new = status.plugins.first { $0.name == "attachments" }
+          return new?.state == .running && new?.pid != before.plugins.first { $0.name == "attachments" }?.pid
+        }
+        #expect(after.sessions.first?.pid == before.sessions.first?.pid)
+        for name in ["formatter", "fake/default"] {
+          #expect(
+            after.plugins.first { $0.name == name }?.pid == before.plugins.first { $0.name == name }?.pid, "\(name)")
+        }
+        try Data((text + "\nnonsense: 1\n").utf8).write(to: URL(filePath: path))
+        let problems = try await relay.ask(ControlReload()).problems
+        #expect(problems.count == 1 && problems[0].hasSuffix("unknown key \"nonsense\""))
+        try await relay.messenger.say("still here", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
+    }
+
+    @Test func `a plugin's complaint about its settings names the line`() async throws {
+      let config = RelayFixture.usualConfig + "\nplugins:\n  attachments:\n    imageMegabytes: 5000\n"
+      try await RelayFixture.run(config: config) { relay in
+        try await problem(relay, "attachments", "relay.yaml:13:21: imageMegabytes must be from 1 to 100")
+      }
+    }
+
+    @Test func `one daemon for each home`() async throws {
+      try await RelayFixture.run { relay in
+        let (second, pipes) = try ChildProcess.spawn(
+          .init(
+            name: "second", path: Built.executable("pi-relayd"), arguments: ["start"],
+            environment: ["PI_RELAY_HOME": relay.folders.home, "PATH": "/usr/bin:/bin"]),
+          guardian: nil)
+        for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) }
+        #expect(await second.exit() == .exited(1))
+        #expect(try await relay.status().pid == relay.daemon?.pid)
+      }
+    }
+  }
+}
+
+extension EndToEnd {
+  @Suite struct DialogTests {
+    @Test func `a choice is made by number or label and the question shows it`() async throws {
+      try await RelayFixture.run { relay in
+        for (number, reply, answer) in [(1, "2", "Green"), (2, "blue", "Blue")] {
+          try await relay.messenger.say("/select", id: "q\(number)")
+          await relay.messenger.wait { messenger in
+            messenger.messages.count { $0.role == .dialog && $0.text.hasPrefix("❓ Which colour?") } == 1
+          }
+          try await relay.messenger.say(reply, id: "a\(number)")
+          await relay.messenger.waitForText("You answered: \(answer)")
+          #expect(await relay.messenger.waitForOutcome(of: "q\(number)") == .answered)
+          await relay.messenger.waitForText("✔ Which colour? — \(answer) (Ann)")
+        }
+      }
+    }
+
+    @Test func `yes and no, text, and cancel`() async throws {
+      try await RelayFixture.run { relay in
+        for (number, ask, reply, answer) in [
+          (1, "/confirm", "maybe", ""), (2, "", "Yes.", "You said yes."), (3, "/confirm", "n", "You said no."),
+          (4, "/input", "Ann Smith", "You answered: Ann Smith"), (5, "/editor", "/cancel", "You gave no answer."),
+        ] {
+          if !ask.isEmpty {
+            try await relay.messenger.say(ask, id: "q\(number)")
+            await relay.messenger.wait { $0.messages.contains { $0.role == .dialog && $0.text.hasPrefix("❓") } }
+          }
+          try await relay.messenger.say(reply, id: "a\(number)")
+          await relay.messenger.waitForText(answer.isEmpty ? "Reply yes or no" : answer)
+        }
+      }
+    }
+
+    @Test func `buttons answer once, and a late press is told so`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      try await RelayFixture.run(capabilities: capabilities) { relay in
+        try await relay.messenger.say("/select", id: "1")
+        await relay.messenger.waitForText("Which colour?")
+        let button = try #require(await relay.messenger.messages.first { $0.role == .dialog }?.buttons?[0][2])
+        #expect(button.label == "Blue")
+        #expect(button.id.utf8.count <= 100)
+        try await relay.messenger.press(button.id, id: "p1")
+        await relay.messenger.waitForText("You answered: Blue")
+        try await relay.messenger.press(button.id, id: "p2")
+        await relay.messenger.waitForText("That question is settled already.")
+      }
+    }
+
+    @Test func `commands beat a question, and stopping withdraws it`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/input", id: "1")
+        await relay.messenger.waitForText("What is your name?")
+        try await relay.messenger.say("/status", id: "2")
+        await relay.messenger.waitForText("Waiting for your answer to a question.")
+        try await relay.messenger.say("/stop", id: "3")
+        await relay.messenger.waitForText("withdrawn: the run was stopped")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        try await relay.messenger.say("not an answer", id: "4")
+        await relay.messenger.waitForText("You wrote: not an answer")
+      }
+    }
+
+    @Test func `a question expires with the agent's own limit, and dies with the agent`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/confirm 100", id: "1")
+        await relay.messenger.waitForText("You gave no answer.")
+        await relay.messenger.waitForText("withdrawn")
+        try await relay.messenger.say("/confirm", id: "2")
+        await relay.messenger.waitForText("❓ Clear the cache?")
+        kill(try #require(try await relay.status().sessions.first?.pid), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        await relay.messenger.wait { messenger in
+          !messenger.messages.contains { $0.role == .dialog && $0.text.hasPrefix("❓") }
+        }
+        try await relay.messenger.say("yes", id: "3")
+        await relay.messenger.waitForText("You wrote: yes")
+      }
+    }
+
+    @Test func `the first answer wins and every surface is told`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/select", id: "1")
+        await relay.messenger.waitForText("Which colour?")
+        try await relay.messenger.say("hello", id: "2", in: "c2")
+        _ = await relay.messenger.waitForOutcome(of: "2")
+        try await relay.messenger.say("/use 1", id: "3", in: "c2")
+        await relay.messenger.waitForText("You now talk to", in: "c2")
+        try await relay.messenger.say("1", id: "4", in: "c2")
+        await relay.messenger.waitForText("✔ Which colour? — Red", in: "c1")
+        await relay.messenger.waitForText("You answered: Red", in: "c1")
+        await relay.messenger.waitForText("You answered: Red", in: "c2")
+      }
+    }
+  }
+}
+
+extension EndToEnd {
+  @Suite struct CommandTests {
+    @Test func `sessions are made, listed, chosen, renamed and closed`() async throws {
+      try await RelayFixture.run { relay in
+        func say(_ text: String, _ id: String, _ expected: String) async throws {
+          try await relay.messenger.say(text, id: id)
+          await relay.messenger.waitForText(expected)
+          #expect(await relay.messenger.waitForOutcome(of: id) == .handled)
+        }
+        try await say("/status", "1", "There is no session here yet")
+        try await say("/stop", "2", "There is no session here yet")
+        try await say("/new first", "3", "New session first")
+        try await say("/new second --in /tmp", "4", "New session second in /tmp")
+        try await say("/new third --in /no/such", "5", "/no/such is not a folder")
+        try await say("/sessions", "6", "2. second — asleep ← here")
+        try await say("/use fir", "7", "You now talk to first.")
+        try await say("/use nothing", "8", "There is no session \"nothing\"")
+        try await say("/name renamed", "9", "This session is now called renamed.")
+        try await say("/help steer", "10", "/steer <text> — tell the working agent something now")
+        try await say("/steer", "11", "What shall I tell it?")
+        try await say("/close", "12", "renamed is closed.")
+        try await say("/sessions", "13", "Sessions (1):")
+        try await say("/cancel", "14", "There is no open question to cancel.")
+      }
+    }
+
+    @Test func `compacting waits for its turn, and a model change restarts the agent`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        try await relay.messenger.say("/compact", id: "2")
+        await relay.messenger.waitForText("The context was compacted.")
+        let before = try await relay.status().sessions[0].pid
+        try await relay.messenger.say("/model text-only", id: "3")
+        await relay.messenger.waitForText("The next run uses text-only.")
+        await relay.messenger.wait { $0.lastInitialize != nil }
+        let spool = try #require(await relay.messenger.lastInitialize?.spoolDir)
+        try Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]).write(to: URL(filePath: spool + "/1"))
+        try await relay.messenger.say(
+          "look", id: "4", attachments: [Attachment(id: "1", name: "a.png", path: spool + "/1")])
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .failed)
+        await relay.messenger.waitForText("takes no images, so the message was not sent")
+        #expect(try await relay.status().sessions[0].pid != before)
+      }
+    }
+
+    @Test func `what is no command of ours goes to the agent`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/unknown words", id: "1")
+        await relay.messenger.waitForText("You wrote: /unknown words")
+        try await relay.messenger.say("/etc/passwd is a path", id: "2")
+        await relay.messenger.waitForText("You wrote: /etc/passwd is a path")
+      }
+    }
+  }
+}
