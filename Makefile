@@ -1,8 +1,11 @@
 # pi-relay. `make help` lists what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
+SWIFT_BUILD := swift build -c release
+PROGRAMS = $(shell $(SWIFT_BUILD) --show-bin-path)
 
-.PHONY: help setup build test lint format
+.PHONY: help setup build run demo test bench fuzz lint format install uninstall
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -11,13 +14,41 @@ setup: ## install the Debian packages that are missing
 	@scripts/setup
 
 build: setup ## build everything, optimised
-	swift build -c release
+	@$(SWIFT_BUILD)
+
+# Build messages go to standard error, so that `echo hello | make run` prints the answer alone.
+run: setup ## set up, build, and open the chat
+	@$(SWIFT_BUILD) >&2
+	@$(PROGRAMS)/pi-relayd chat
+
+demo: setup ## a tour that kills things and checks itself
+	@$(SWIFT_BUILD) >&2
+	@scripts/demo
 
 test: setup ## set up and run every test
-	swift test
+	swift build --build-tests
+	swift test --skip-build
+	scripts/check-examples
+
+bench: setup ## measure, against peers in the same run; writes .build/bench.json
+	@$(SWIFT_BUILD) >&2
+	@scripts/bench
+
+fuzz: setup ## fuzz framer, scanner and YAML reader, a minute each
+	@scripts/fuzz
 
 lint: ## check formatting
 	swift format lint --strict -r --parallel Sources Tests Package.swift
 
 format: ## apply formatting
 	swift format -ipr Sources Tests Package.swift
+
+install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
+	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
+	install -m 755 $(PROGRAMS)/pi-relayd $(PREFIX)/bin/
+	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments} $(PREFIX)/libexec/pi-relay/
+	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
+
+uninstall: ## remove what install put there
+	rm -f $(PREFIX)/bin/pi-relayd
+	rm -rf $(PREFIX)/libexec/pi-relay
