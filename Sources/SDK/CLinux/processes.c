@@ -85,7 +85,9 @@ static int has_daemonised(pid_t pid, const char *marker) {
                    ? has_daemonised(facts.session, marker)
                    : 0;
     }
-    return !relay_process_is_marked(facts.parent, marker) && !has_pipe(pid);
+    if (has_pipe(pid)) return 0;
+    // A pane of a tmux server leads a session of its own: it stays if the server does.
+    return relay_process_is_marked(facts.parent, marker) ? has_daemonised(facts.parent, marker) : 1;
 }
 
 int relay_signal_marked(const char *marker, int signal, pid_t spare) {

@@ -8,7 +8,7 @@ public struct Download: Sendable, Equatable {
   public var timeoutSeconds = 30
   /// Followed only without a proxy, where every address is judged.
   public var maximumRedirects = 3
-  /// http, https, socks4, socks5 or socks5h; nil: as the environment says.
+  /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
   public var proxy: String?
   public var addresses = AddressPolicy()
   /// Also plain http; otherwise https only.

@@ -47,13 +47,29 @@ package final class LineReader: Sendable {
     let code = relay_set_nonblocking(descriptor)
     if code != 0 { throw SystemError("fcntl", code: code) }
     relay_enlarge_pipe(descriptor, Int32(EventLoop.chunkSize))
-    let token = try loop.watch(descriptor, .read) { [self] buffer in readOnce(buffer) }
-    state.withLock { $0.token = token }
+    // Under the lock: the first callback may find the end at once, and needs the token to stop the watch.
+    try state.withLock { state throws(SystemError) in
+      state.token = try loop.watch(descriptor, .read) { [self] buffer in readOnce(buffer) }
+    }
   }
 
   /// Stops reading; `end` is called unless it was already.
   package func close() {
     loop.perform { [self] in finish() }
+  }
+
+  /// Stops reading once what has been written already is read. For a writer that has ended: someone who inherited
+  /// its end of the pipe may hold it open for ever.
+  package func closeSoon() {
+    loop.perform { [self] in
+      let isReady = state.withLock { state in
+        guard state.descriptor >= 0 else { return false }
+        var ready = pollfd(fd: state.descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&ready, 1, 0) > 0 && ready.revents & Int16(POLLIN) != 0
+      }
+      // Behind the reads that are due now; each takes what is there.
+      if isReady { closeSoon() } else { finish() }
+    }
   }
 
   /// Only on the loop's thread.

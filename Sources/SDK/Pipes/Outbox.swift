@@ -36,6 +36,12 @@ package final class Outbox: Sendable {
     state = Locked(State(descriptor: descriptor))
   }
 
+  deinit {
+    state.withLock { state in
+      if state.descriptor >= 0, state.token == nil { _ = Glibc.close(state.descriptor) }
+    }
+  }
+
   package var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
   package func send(_ bytes: [UInt8]) throws(SendError) {
@@ -109,6 +115,11 @@ package final class Outbox: Sendable {
   private func drain() {
     state.withLock { state in
       guard state.descriptor >= 0 else { return }
+      guard !state.waiting.isEmpty else {
+        // An empty outbox waits for nothing, but epoll tells of an error all the same, and would again and again.
+        closeNow(&state)
+        return
+      }
       while let first = state.waiting.first {
         let before = state.written
         switch Self.write(first, from: before, to: state.descriptor) {

@@ -91,6 +91,9 @@ package final class Peer: Sendable {
   /// Whether the other side has requests of ours to answer.
   package var awaitsAnswers: Bool { state.withLock { !$0.waiting.isEmpty } }
 
+  /// The other side is gone.
+  package var hasEnded: Bool { state.withLock { $0.ended } }
+
   /// Sends a request and waits for its answer.
   package func request<Request: WireRequest>(_ request: Request, within limit: Duration?) async throws(PeerError)
     -> Request.Reply
@@ -181,6 +184,11 @@ package final class Peer: Sendable {
   package func close() {
     outbox.abandon()
     reader.withLock { $0 }?.close()
+  }
+
+  /// Ends the connection once what has arrived is read.
+  package func closeSoon() {
+    reader.withLock { $0 }?.closeSoon()
   }
 
   // MARK: - Only on the loop's thread

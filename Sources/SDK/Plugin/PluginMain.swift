@@ -35,7 +35,15 @@ extension Plugin {
           group.addTask { await Dispatcher(plugin: plugin).answer(request) }
         } else if let plugin = await greet(request, peer) {
           started = plugin
-          group.addTask { try await plugin.run() }
+          group.addTask {
+            do {
+              try await plugin.run()
+            } catch {
+              // Whoever cannot do its work must not look alive: the host starts it again.
+              peer.close()
+              throw error
+            }
+          }
         }
       }
       group.cancelAll()

@@ -17,7 +17,11 @@ struct Start: AsyncParsableCommand {
       try await DetachedDaemon(surroundings).start()
       return
     }
-    let daemon = Daemon(surroundings.daemonOptions(say: { StandardError.say($0) }))
+    let isDetached = surroundings.environment[DetachedDaemon.marker] != nil
+    var options = surroundings.daemonOptions(say: { StandardError.say($0) })
+    // Once it runs, a detached daemon has its log, which is begun anew in time; start.log would grow for ever.
+    options.ready = { if isDetached { DetachedDaemon.dropOutput() } }
+    let daemon = Daemon(options)
     do {
       try daemon.obeySignals()
       try await daemon.run()
@@ -44,6 +48,17 @@ struct DetachedDaemon {
 
   init(_ surroundings: Surroundings) {
     self.surroundings = surroundings
+  }
+
+  /// Set in the environment of a detached daemon.
+  static let marker = "PI_RELAY_DETACHED"
+
+  static func dropOutput() {
+    let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard null >= 0 else { return }
+    dup2(null, 1)
+    dup2(null, 2)
+    _ = close(null)
   }
 
   static let startLimit: Duration = .seconds(20)
@@ -101,6 +116,8 @@ struct DetachedDaemon {
     let path = "\(surroundings.programs)/pi-relayd"
     var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), strdup("start"), nil]
     defer { for argument in arguments { free(argument) } }
+    setenv(Self.marker, "1", 1)
+    defer { unsetenv(Self.marker) }
     let code = path.withCString { path in
       arguments.withUnsafeMutableBufferPointer { arguments in
         var request = relay_spawn_request(

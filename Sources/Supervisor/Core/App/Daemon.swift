@@ -87,19 +87,23 @@ package final class Daemon: Sendable {
     let began = timekeeper.now()
     let store = MemoryStore()
     let services = Services(folders: folders, clock: timekeeper.clock, log: log)
-    let agents = AgentChoice(
-      probe: AgentProbe(
-        configured: config.pi.executable, demoAgent: options.demoAgent, environment: options.environment,
-        guardian: guardian, clock: timekeeper.clock))
+    let secrets = Locked(config.secretVariables)
+    var probe = AgentProbe(
+      configured: config.pi.executable, demoAgent: options.demoAgent, environment: options.environment,
+      guardian: guardian, clock: timekeeper.clock)
+    probe.secrets = { secrets.withLock { $0 } }
+    let agents = AgentChoice(probe: probe)
     let sessions = SessionHost(
       pi: config.pi, settings: config.sessions,
       surroundings: SessionSurroundings(
         folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
         logLimits: limits,
         places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-        agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: config.secretVariables))
+        agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: { secrets.withLock { $0 } })
+    )
     let router = Router(
-      host: sessions, store: store, services: services, timekeeper: timekeeper, machine: config.machine, log: log)
+      host: sessions, store: store, services: services, timekeeper: timekeeper, machine: config.machine,
+      terminalGone: { folders.remove($0) }, log: log)
     let plugins = PluginHost(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
       surroundings: PluginSurroundings(
@@ -116,7 +120,11 @@ package final class Daemon: Sendable {
     let reload: @Sendable () async -> [String] = {
       do {
         let new = try load()
+        if path != nil, new.path == nil { throw Folders.Failure(description: "\(path ?? "") is no longer there") }
         for warning in new.warnings { log(warning) }
+        secrets.withLock { $0.formUnion(new.config.secretVariables) }
+        let later = Self.heldBack(config, new.config)
+        if !later.isEmpty { log("these settings take effect at the next start: \(later.joined(separator: ", "))") }
         await agents.forget()
         await plugins.apply(new)
         log("the configuration was read again")
@@ -166,6 +174,15 @@ package final class Daemon: Sendable {
       log("stopped")
       group.cancelAll()
     }
+  }
+
+  /// Sections that have changed but are read only at the start.
+  private static func heldBack(_ old: Config, _ new: Config) -> [String] {
+    [
+      ("machine", old.machine != new.machine), ("pi", old.pi != new.pi), ("sessions", old.sessions != new.sessions),
+      ("restart", old.restart != new.restart), ("logging", old.logging != new.logging),
+      ("shutdown", old.shutdown != new.shutdown),
+    ].filter(\.1).map(\.0)
   }
 
   /// How often systemd wants a sign of life: three times in the time it allows.

@@ -38,7 +38,13 @@ package struct Folders: Sendable, Equatable {
   package func spool(_ instance: String) -> String { "\(state)/spool/\(Self.fileName(instance))" }
   package func data(_ instance: String) -> String { "\(state)/plugins/\(Self.fileName(instance))" }
 
-  static func fileName(_ name: String) -> String { name.replacing("/", with: "-") }
+  /// "+" stands in no plugin's name, so that no two share a file.
+  static func fileName(_ name: String) -> String { name.replacing("/", with: "+") }
+
+  /// Removes what an instance kept. For terminals, which come back under other names.
+  func remove(_ instance: String) {
+    for folder in [spool(instance), data(instance)] { try? FileManager.default.removeItem(atPath: folder) }
+  }
 
   package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String

@@ -148,8 +148,9 @@ extension Router {
   @Sendable static func closeSession(_ router: Router, _ call: CommandCall) async -> String? {
     guard let session = await router.session(of: call) else { return nothingHere }
     let name = await session.name
-    await router.forget(session)
+    // First its end, which watchers are told of; then nobody watches.
     await router.host.close(session)
+    await router.forget(session)
     return "\(name) is closed."
   }
 }

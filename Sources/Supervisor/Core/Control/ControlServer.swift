@@ -19,6 +19,7 @@ package final class ControlServer: Sendable {
   private struct State {
     var token: EventLoop.Token?
     var peers: [Int: Peer] = [:]
+    var open = 0
     var attached: Set<String> = []
     var next = 0
   }
@@ -79,13 +80,20 @@ package final class ControlServer: Sendable {
     while true {
       let connection = relay_accept(descriptor)
       guard connection >= 0 else { return }
-      let isFull = state.withLock { $0.peers.count >= Self.mostConnections }
+      let isFull = state.withLock { state in
+        if state.open >= Self.mostConnections { return true }
+        state.open += 1
+        return false
+      }
       guard !isFull else {
         _ = close(connection)
         log("a connection to the control socket was refused: \(Self.mostConnections) are open already")
         continue
       }
-      nursery.add { [self] in await serve(connection) }
+      nursery.add { [self] in
+        await serve(connection)
+        state.withLock { $0.open -= 1 }
+      }
     }
   }
 
@@ -95,6 +103,9 @@ package final class ControlServer: Sendable {
     var pid: pid_t = 0
     var uid: uid_t = 0
     guard relay_peer_credentials(connection, &pid, &uid) == 0, uid == geteuid() else { return .stranger }
+    // Who has gone already, or cannot be seen from here, cannot be looked at: refused.
+    let began = relay_process_start_time(pid)
+    guard pid > 0, began != 0 else { return .stranger }
     if relay_process_is_marked(pid, marker) != 0 { return .agent }
     let agents = await handlers.agents()
     var ancestor = pid
@@ -102,7 +113,7 @@ package final class ControlServer: Sendable {
       if agents.contains(ancestor) { return .agent }
       ancestor = relay_process_parent(ancestor)
     }
-    return .owner
+    return relay_process_start_time(pid) == began ? .owner : .stranger
   }
 
   private func serve(_ connection: Int32) async {
@@ -124,7 +135,7 @@ package final class ControlServer: Sendable {
       for await request in peer.requests {
         guard role == .owner else {
           request.fail(WireError(.forbidden, "an agent may not command the daemon that supervises it"))
-          continue
+          break
         }
         if request.method == ControlAttach.method {
           await attach(request, peer)

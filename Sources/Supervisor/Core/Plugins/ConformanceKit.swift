@@ -83,7 +83,7 @@ package struct ConformanceKit: Sendable {
     let marker = "\(Guardian.markerName)=check-\(getpid())"
     let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: path, path: path, environment: ChildEnvironment.plugin(from: environment, marker: marker),
+        name: path, path: path, environment: ChildEnvironment.plugin(from: environment, markers: [marker]),
         directory: folder),
       guardian: nil)
     let oddities = Locked<[String]>([])

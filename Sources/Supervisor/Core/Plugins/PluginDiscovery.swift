@@ -113,7 +113,7 @@ package struct PluginDiscovery: Sendable {
   }
 
   package static func isValid(_ name: String) -> Bool {
-    (1...32).contains(name.utf8.count)
+    (1...32).contains(name.utf8.count) && !["attached", "pi-relayd", "start"].contains(name)
       && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F }
   }
 

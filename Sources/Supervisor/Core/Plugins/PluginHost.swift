@@ -16,6 +16,8 @@ package actor PluginHost {
   /// Switched off by hand until switched on again.
   private var disabled: Set<String> = []
   private var problems: [String] = []
+  /// The last instance of each name that was stopped.
+  private var retired: [String: PluginInstance] = [:]
   private var watch: FolderWatch?
   private var stopping = false
 
@@ -65,7 +67,7 @@ package actor PluginHost {
       instances[name] = nil
       specifications[name] = nil
       surroundings.log("\(name) is gone and stopped")
-      nursery.add { await instance.stop() }
+      retire(name, instance)
     }
     for (name, specification) in wanted where specifications[name] != specification {
       specifications[name] = specification
@@ -91,7 +93,17 @@ package actor PluginHost {
   private func start(_ specification: PluginSpecification) {
     let instance = PluginInstance(specification, surroundings)
     instances[specification.name] = instance
-    nursery.add { await instance.run() }
+    let before = retired[specification.name]
+    nursery.add {
+      // Two lives of one name would share its folders, its log and its account on the platform.
+      await before?.ended()
+      await instance.run()
+    }
+  }
+
+  private func retire(_ name: String, _ instance: PluginInstance) {
+    retired[name] = instance
+    nursery.add { await instance.stop() }
   }
 
   /// What is to run: each configured instance of a messenger, and one of everything else.
@@ -154,7 +166,10 @@ package actor PluginHost {
       if instances[name] == nil { start(specification) }
     case .disable:
       disabled.insert(name)
-      if let instance = instances.removeValue(forKey: name) { await instance.stop() }
+      if let instance = instances.removeValue(forKey: name) {
+        retired[name] = instance
+        await instance.stop()
+      }
     }
     return true
   }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import RelayConfig
 internal import RelayPipes
@@ -101,11 +102,13 @@ package actor PluginInstance {
   }
 
   private func end(_ child: ChildProcess, reason: String) async {
+    // Of this life: the next may begin while we wait.
+    let peer = currentPeer
     if let link {
       // A refusal or a silence changes nothing: what follows ends it anyway.
       _ = try? await link.request(Shutdown(reason: reason), within: Self.shutdownLimit)
     }
-    currentPeer?.finish()
+    peer?.finish()
     await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: surroundings.timekeeper.clock)
   }
 
@@ -116,17 +119,27 @@ package actor PluginInstance {
   /// Runs until `stop`.
   package func run() async {
     while !stopping, !Task.isCancelled {
+      replacing = false
       let began = surroundings.timekeeper.now()
       let ending = await live()
       if stopping || Task.isCancelled { break }
-      if replacing {
-        replacing = false
-        continue
-      }
+      if replacing { continue }
       let delay = decide(ending, uptime: surroundings.timekeeper.now() - began)
       await pause(delay)
     }
     enter(.stopped)
+    hasRun = true
+    for waiter in endWaiters { waiter.resume() }
+    endWaiters = []
+  }
+
+  private var hasRun = false
+  private var endWaiters: [CheckedContinuation<Void, Never>] = []
+
+  /// Waits until `run` has returned, or never will begin.
+  package func ended() async {
+    guard !hasRun else { return }
+    await withCheckedContinuation { endWaiters.append($0) }
   }
 
   private enum Ending: Sendable {
@@ -189,14 +202,15 @@ package actor PluginInstance {
         .init(
           name: name, path: specification.executable.path,
           environment: ChildEnvironment.plugin(
-            from: surroundings.environment, marker: surroundings.guardian?.marker ?? "\(Guardian.markerName)=none"),
+            from: surroundings.environment,
+            markers: [surroundings.guardian?.marker ?? "\(Guardian.markerName)=none", newLifeMarker()]),
           directory: data),
         guardian: surroundings.guardian)
     } catch {
       return .ended("\(error)", worked: false)
     }
     self.child = child
-    collectLog(pipes.error)
+    let log = collectLog(pipes.error)
     let early = Locked<String?>(nil)
     let peer = Peer(input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock) {
       [log = surroundings.log, name] oddity in
@@ -204,6 +218,13 @@ package actor PluginInstance {
       log("\(name): \(Self.describe(oddity))")
     }
     currentPeer = peer
+    let lifeMarker = lifeMarker
+    child.onExit { _ in
+      // Its helpers go with it; one that inherited its output must not make it look alive.
+      _ = relay_signal_marked(lifeMarker, SIGKILL, getpid())
+      peer.closeSoon()
+      log.closeSoon()
+    }
     defer {
       self.child = nil
       currentPeer = nil
@@ -220,6 +241,8 @@ package actor PluginInstance {
     switch outcome {
     case .failure(let ending):
       peer.close()
+      // Requests that came before the handshake hold the peer for as long as they wait.
+      for await _ in peer.requests {}
       await child.tearDown([.terminate(then: .milliseconds(500))], clock: surroundings.timekeeper.clock)
       return ending
     case .success(let link):
@@ -227,8 +250,18 @@ package actor PluginInstance {
     }
   }
 
+  /// What the processes of this life, and of no other, carry in their environment.
+  private var lifeMarker = ""
+  private var lives = 0
+
+  private func newLifeMarker() -> String {
+    lives += 1
+    lifeMarker = "PI_RELAY_PLUGIN_LIFE=\(name)#\(lives)@\(getpid())"
+    return lifeMarker
+  }
+
   /// Reads standard error into the plugin's log, whether or not anything else goes well.
-  private func collectLog(_ descriptor: Int32) {
+  private func collectLog(_ descriptor: Int32) -> LineReader {
     let file = LogFile(path: surroundings.folders.log(name), limits: surroundings.logLimits)
     let lastWords = lastWords
     let reader = LineReader(
@@ -248,6 +281,7 @@ package actor PluginInstance {
       surroundings.log("\(name): its log cannot be collected: \(error)")
       reader.close()
     }
+    return reader
   }
 
   private static func describe(_ oddity: Peer.Oddity) -> String {

@@ -54,6 +54,8 @@ package final class PluginLink: Sendable {
     }
   }
 
+  /// The connection has ended.
+  var isOver: Bool { peer.hasEnded }
   var silence: Duration { peer.silence }
   var awaitsAnswers: Bool { peer.awaitsAnswers }
 }

@@ -8,10 +8,10 @@ package enum ChildEnvironment {
     "LD_LIBRARY_PATH",
   ]
 
-  package static func plugin(from environment: [String: String], marker: String) -> [String: String] {
+  package static func plugin(from environment: [String: String], markers: [String]) -> [String: String] {
     var result = environment.filter { allowed.contains($0.key) || $0.key.hasPrefix("LC_") }
     result["PI_RELAY_PLUGIN"] = "1"
-    add(marker, to: &result)
+    for marker in markers { add(marker, to: &result) }
     return result
   }
 

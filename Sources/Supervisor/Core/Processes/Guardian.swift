@@ -14,6 +14,7 @@ package final class Guardian: Sendable {
     var outbox: Outbox?
     var children: [Int32: UInt64] = [:]
     var stopping = false
+    var ends = 0
   }
 
   private let path: String
@@ -41,18 +42,30 @@ package final class Guardian: Sendable {
     _ = close(pipes.output)
     _ = close(pipes.error)
     let outbox = Outbox(descriptor: pipes.input, limit: 1 << 20)
-    let known = state.withLock { state in
-      state.outbox = outbox
-      return state.children
+    let (known, old) = state.withLock { state in
+      defer { state.outbox = outbox }
+      return (state.children, state.outbox)
     }
+    old?.abandon()
     say("marker \(marker)")
     say("leftovers \(endsLeftovers ? "kill" : "keep")")
     for (pid, start) in known { say("+ \(pid) \(start)") }
     child.onExit { [weak self] exit in self?.restart(after: exit) }
   }
 
+  /// Lives shorter than this in a row mean that it cannot run here.
+  private static let mostQuickEnds = 5
+
   private func restart(after exit: ChildExit) {
-    guard !state.withLock({ $0.stopping }) else { return }
+    let (stopping, ends) = state.withLock { state in
+      state.ends += 1
+      return (state.stopping, state.ends)
+    }
+    guard !stopping else { return }
+    guard ends <= Self.mostQuickEnds else {
+      report("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
+      return
+    }
     report("the guardian ended with \(exit) and is started again")
     do {
       try start()

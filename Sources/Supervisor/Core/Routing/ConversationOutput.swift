@@ -14,6 +14,7 @@ actor ConversationOutput {
     case ask(DialogRecord)
     case settleDialog(id: String, text: String)
     case settled(message: String, MessageSettled.Outcome)
+    case detached
     case flush(Int)
     case toolIsSlow(String)
   }
@@ -85,6 +86,7 @@ actor ConversationOutput {
     case .settleDialog(let id, let text):
       if let message = dialogs.removeValue(forKey: id) { await delivery.closeDialog(id, message: message, text: text) }
     case .settled(let message, let outcome): await delivery.settled(message, outcome)
+    case .detached: await detach()
     case .flush(let number):
       if number == flushNumber { await flushNow() }
     case .toolIsSlow(let id): await showProgress(of: id)
@@ -197,7 +199,8 @@ actor ConversationOutput {
       return
     }
     if text == stream.shown, streaming { return }
-    while true {
+    var deaths = 0
+    for _ in 0..<Delivery.maximumAttempts {
       switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
       case .done:
         stream.shown = text
@@ -214,6 +217,12 @@ actor ConversationOutput {
         await begin(text, streaming: streaming)
         return
       case .failed: return
+      case .lost:
+        deaths += 1
+        guard deaths < Delivery.maximumDeaths else {
+          delivery.log("\(key): a change of a message ended its messenger \(deaths) times and was set aside")
+          return
+        }
       }
     }
   }
@@ -237,18 +246,35 @@ actor ConversationOutput {
     flushScheduled = false
     flushNumber += 1
     stream.complete(with: message.text)
-    guard !stream.isEmpty else { return }
-    await flushTools()
-    await flush(final: true)
+    if !stream.isEmpty {
+      await flushTools()
+      await flush(final: true)
+    }
     stream = StreamedText()
   }
 
-  /// Fixes what has been streamed, so that what follows stands below it.
+  /// Shows what has been streamed so far before something else is said. The message goes on growing above it; where
+  /// messages cannot grow, it is sent when it is complete.
   private func breakStream() async {
-    guard !stream.isEmpty, stream.message != nil || stream.isDirty, settings.output != .final else { return }
+    guard stream.isDirty, capabilities.edit == true, settings.output == .stream else { return }
     flushScheduled = false
     flushNumber += 1
-    if stream.isDirty { await flush(final: false) }
+    await flush(final: false)
+  }
+
+  /// The conversation turns to another session: what was under way here is brought to an end.
+  private func detach() async {
+    if !stream.isEmpty { await flush(final: true) }
+    stream = StreamedText()
+    running = [:]
+    finished = []
+    for message in progress.values { await delivery.delete(message) }
+    progress = [:]
+    for (id, message) in dialogs {
+      await delivery.closeDialog(id, message: message, text: "(moved to another session)")
+    }
+    dialogs = [:]
+    await delivery.typing(false)
   }
 
   private func endRun(_ end: RunEnd) async {

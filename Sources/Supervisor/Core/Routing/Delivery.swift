@@ -22,7 +22,12 @@ struct Delivery: Sendable {
     case wait(Duration)
     case gone
     case failed
+    /// The messenger ended, or fell silent, over it.
+    case lost
   }
+
+  /// A request that ends its plugin twice is set aside.
+  static let maximumDeaths = 2
 
   private enum NextStep {
     case retry(after: Duration)
@@ -85,6 +90,7 @@ struct Delivery: Sendable {
       return nil
     }
     var mark = false
+    var deaths = 0
     for number in 0..<Self.maximumAttempts {
       guard let link = await holder.wait() else { return nil }
       do {
@@ -100,7 +106,13 @@ struct Delivery: Sendable {
         case .retry(let delay):
           guard await timekeeper.sleep(for: delay) else { return nil }
         case .resolve:
-          switch await resolve(key) {
+          deaths += 1
+          if deaths >= Self.maximumDeaths, error as? PeerError == .closed {
+            log("\(conversation): a message ended its messenger \(deaths) times and was set aside")
+            await settle(key, .failed("it ended the messenger \(deaths) times"))
+            return nil
+          }
+          switch await resolve(key, after: link) {
           case .sent(let message):
             await settle(key, .sent(message: message))
             return Sent(message: message)
@@ -154,7 +166,11 @@ struct Delivery: Sendable {
   }
 
   /// Finds out what became of a send whose answer was lost, through the next life of the plugin.
-  private func resolve(_ key: String) async -> Resolution {
+  private func resolve(_ key: String, after failed: PluginLink) async -> Resolution {
+    // The dead life may still be in its place for a moment.
+    for _ in 0..<100 where holder.current === failed && failed.isOver {
+      guard await timekeeper.sleep(for: .milliseconds(10)) else { return .unknowable }
+    }
     guard let link = await holder.wait() else { return .unknowable }
     if link.capabilities.lookup == true {
       let request = MessageLookup(conversation: conversation.conversation, key: key)
@@ -182,9 +198,11 @@ struct Delivery: Sendable {
         log("\(conversation): a message could not be changed: \(refusal.message)")
         return .failed
       }
+    } catch .notSent {
+      return .wait(.milliseconds(250))
     } catch {
       // The same text once more does no harm: an edit says what the message shall be, not what to add.
-      return .wait(.milliseconds(250))
+      return .lost
     }
   }
 
@@ -199,7 +217,7 @@ struct Delivery: Sendable {
   }
 
   func closeDialog(_ dialog: String, message: String, text: String) async {
-    guard let link = holder.current else { return }
+    guard let link = await holder.wait() else { return }
     do {
       if link.capabilities.buttons != nil {
         _ = try await link.request(
@@ -215,12 +233,16 @@ struct Delivery: Sendable {
 
   /// Says how a person's message ended, where the messenger wants to know.
   func settled(_ message: String, _ outcome: MessageSettled.Outcome) async {
-    guard let link = holder.current, link.capabilities.outcomes == true else { return }
-    do {
-      _ = try await link.request(
-        MessageSettled(conversation: conversation.conversation, message: message, outcome: outcome))
-    } catch {
-      log("\(conversation): the outcome of a message could not be told: \(error)")
+    let request = MessageSettled(conversation: conversation.conversation, message: message, outcome: outcome)
+    for number in 0..<3 {
+      guard let link = await holder.wait(), link.capabilities.outcomes == true else { return }
+      do {
+        _ = try await link.request(request)
+        return
+      } catch {
+        log("\(conversation): the outcome of a message could not be told: \(error)")
+        guard await timekeeper.sleep(for: Self.backoff(number)) else { return }
+      }
     }
   }
 

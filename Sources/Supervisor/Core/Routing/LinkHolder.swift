@@ -6,6 +6,7 @@ final class LinkHolder: Sendable {
     var link: PluginLink?
     var waiting: [Int: CheckedContinuation<PluginLink?, Never>] = [:]
     var next = 0
+    var isClosed = false
   }
 
   private let state = Locked(State())
@@ -27,7 +28,17 @@ final class LinkHolder: Sendable {
 
   var current: PluginLink? { state.withLock { $0.link } }
 
-  /// The link, now or when it is back; nil when cancelled.
+  /// Nobody waits any more: the messenger will not be back.
+  func close() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      defer { state.waiting = [:] }
+      return Array(state.waiting.values)
+    }
+    for waiter in waiting { waiter.resume(returning: nil) }
+  }
+
+  /// The link, now or when it is back; nil when cancelled or closed.
   func wait() async -> PluginLink? {
     let number = state.withLock { state in
       defer { state.next += 1 }
@@ -37,7 +48,7 @@ final class LinkHolder: Sendable {
       await withCheckedContinuation { continuation in
         let ready: PluginLink?? = state.withLock { state in
           if let link = state.link { return link }
-          if Task.isCancelled { return .some(nil) }
+          if Task.isCancelled || state.isClosed { return .some(nil) }
           state.waiting[number] = continuation
           return nil
         }

@@ -18,6 +18,8 @@ package actor Router: PluginAudience {
   private let timekeeper: Timekeeper
   private let machine: Config.Machine
   private let log: @Sendable (String) -> Void
+  /// A terminal will not be back: its folders can go.
+  private let terminalGone: @Sendable (String) -> Void
   private let dialogs = DialogBroker()
   private let watchers: SessionWatchers
   private var places: [ConversationKey: Place] = [:]
@@ -45,8 +47,9 @@ package actor Router: PluginAudience {
 
   package init(
     host: SessionHost, store: any Store, services: Services, timekeeper: Timekeeper, machine: Config.Machine,
-    log: @escaping @Sendable (String) -> Void
+    terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
   ) {
+    self.terminalGone = terminalGone
     self.host = host
     self.store = store
     self.services = services
@@ -98,6 +101,26 @@ package actor Router: PluginAudience {
   package func disconnected(_ link: PluginLink) async {
     await services.disconnected(link)
     holders[link.name]?.clear(link)
+    guard link.isLocal else { return }
+    nursery.add { [self, timekeeper] in
+      if await timekeeper.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
+    }
+  }
+
+  /// How long a terminal that has gone may take to come back: its daemon or its connection may have been restarted.
+  static let terminalGrace: Duration = .seconds(60)
+
+  private func dropTerminal(_ instance: String) async {
+    guard let holder = holders[instance], holder.current == nil else { return }
+    holder.close()
+    holders[instance] = nil
+    terminalGone(instance)
+    for key in places.keys where key.instance == instance {
+      guard let place = places.removeValue(forKey: key) else { continue }
+      watchers.drop(key)
+      place.inbox.close()
+      place.output.close()
+    }
   }
 
   private func holder(_ instance: String) -> LinkHolder {
@@ -329,14 +352,19 @@ package actor Router: PluginAudience {
   }
 
   private func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
-    if let (name, arguments) = CommandRegistry.parse(message.text), let command = CommandRegistry.command(name) {
+    // Forwarded words are another's: neither a command nor an answer.
+    let areOwn = message.forwarded != true
+    if areOwn, let (name, arguments) = CommandRegistry.parse(message.text), let command = CommandRegistry.command(name)
+    {
       let call = CommandCall(name: command.name, arguments: arguments, message: message, link: link)
       if let answer = await command.run(self, call) { await say(answer, to: key) }
       // /steer and /followup made a prompt of it, which settles it itself.
       if command.name != "steer", command.name != "followup" { await settle(message, key) }
       return
     }
-    if let session = await store.binding(of: key), let record = dialogs.first(of: session) {
+    if areOwn, !message.text.trimmingWhitespace().isEmpty, let session = await store.binding(of: key),
+      let record = dialogs.first(of: session)
+    {
       await answer(record, message, key)
       return
     }
@@ -388,6 +416,10 @@ package actor Router: PluginAudience {
     case .next: return nil
     case .queued(let before):
       return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
+    case .closed:
+      // Closed a moment ago from elsewhere: the message begins another.
+      await forget(session)
+      return await self.prompt(message, link, as: mode)
     case .full(let count):
       do {
         try await store.advance(prompt.key, to: .dropped)

@@ -14,9 +14,21 @@ final class SessionWatchers: Sendable {
 
   /// The conversation watches this session, and no other any more.
   func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput) {
-    watchers.withLock { watchers in
-      for other in watchers.keys where other != session { watchers[other]?[key] = nil }
+    let hasMoved = watchers.withLock { watchers in
+      var hasMoved = false
+      for other in watchers.keys where other != session {
+        if watchers[other]?.removeValue(forKey: key) != nil { hasMoved = true }
+      }
       watchers[session, default: [:]][key] = output
+      return hasMoved
+    }
+    if hasMoved { output.post(.detached) }
+  }
+
+  /// The conversation is gone for good.
+  func drop(_ key: ConversationKey) {
+    watchers.withLock { watchers in
+      for session in watchers.keys { watchers[session]?[key] = nil }
     }
   }
 

@@ -25,6 +25,8 @@ package struct AgentProbe: Sendable {
   package var environment: [String: String]
   package var guardian: Guardian?
   package var clock: any Clock<Duration>
+  /// Environment variables that agents must not see.
+  package var secrets: @Sendable () -> Set<String> = { [] }
 
   package init(
     configured: String?, demoAgent: String?, environment: [String: String], guardian: Guardian?,
@@ -96,7 +98,8 @@ package struct AgentProbe: Sendable {
     let pipes: ChildProcess.Pipes
     do {
       let environment = ChildEnvironment.agent(
-        from: environment, secrets: [], additions: ["PI_OFFLINE": "1"], markers: guardian.map { [$0.marker] } ?? [])
+        from: environment, secrets: secrets(), additions: ["PI_OFFLINE": "1"],
+        markers: guardian.map { [$0.marker] } ?? [])
       (child, pipes) = try ChildProcess.spawn(
         .init(name: "probe of \(path)", path: path, arguments: arguments, environment: environment),
         guardian: guardian)

@@ -88,6 +88,10 @@ package final class PiConnection: Sendable {
       }))
     try errors.start()
     try reader.start()
+    child.onExit { _ in
+      reader.closeSoon()
+      errors.closeSoon()
+    }
   }
 
   /// The last line on standard error, for messages.
@@ -99,7 +103,7 @@ package final class PiConnection: Sendable {
   // MARK: - Commands
 
   /// Sends a command and waits for its answer; a refusal is an answer too.
-  package func send(_ command: PiCommand, within limit: Duration) async throws(PiError) -> PiResponse {
+  package func send(_ command: PiCommand, within limit: Duration?) async throws(PiError) -> PiResponse {
     let id = state.withLock { state in
       defer { state.nextID += 1 }
       return "relay-\(state.nextID)"

@@ -108,6 +108,7 @@ package actor SessionHost {
     while clock.now() < deadline, await isAnyBusy() {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
     }
+    await surroundings.places.close()
     var cut = 0
     for session in all() {
       if await session.isBusy { cut += 1 }

@@ -13,12 +13,17 @@ struct SessionRun {
   /// pi took the message: its own copy of it was seen.
   private(set) var accepted = false
   private(set) var started = false
-  /// Something was shown of the answer.
-  var shownText = false
+  /// pi has answered the prompt; a run may or may not follow.
+  var isAnswered = false
+  /// pi has ended a turn of the run and said nothing further: it may be idle.
+  private var hasEnded = false
   /// Steering messages given to pi and not yet taken by it.
   var steering: [Prompt] = []
   var aborting = false
   private var lastStop: (reason: String?, error: String?) = (nil, nil)
+
+  /// Whether pi would take a steering message into this run.
+  var takesSteering: Bool { started && !hasEnded && !aborting }
 
   init(prompt: Prompt?) {
     self.prompt = prompt
@@ -28,6 +33,8 @@ struct SessionRun {
   ///
   /// - Parameter settles: whether this pi says `agent_settled`; nil while unknown.
   mutating func take(_ event: PiEvent, settles: Bool?) -> Verdict {
+    if case .agentEnd = event { hasEnded = true }
+    if Self.continues(event) { hasEnded = false }
     switch event {
     case .agentStart:
       started = true

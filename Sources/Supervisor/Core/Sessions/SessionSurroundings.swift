@@ -14,7 +14,7 @@ package struct SessionSurroundings: Sendable {
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var log: @Sendable (String) -> Void
   /// Environment variables that agents must not see.
-  package var secretVariables: Set<String> = []
+  package var secretVariables: @Sendable () -> Set<String> = { [] }
 }
 
 /// A message with its attachments turned into what a model takes.
@@ -65,6 +65,7 @@ package actor SessionPlaces {
   private var next = 0
   private var starting = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var isClosed = false
   /// Asked to end an idle agent so that another can start.
   private var evict: (@Sendable () async -> Void)?
 
@@ -80,12 +81,13 @@ package actor SessionPlaces {
   private var isFull: Bool { taken.count >= maximum }
 
   /// Waits for a place to start in. `started` must follow, and `ended` when the agent has.
-  package func enter() async -> Int {
-    while isFull || starting >= maximumStarting {
+  package func enter() async throws -> Int {
+    while !isClosed, isFull || starting >= maximumStarting {
       if isFull { await evict?() }
-      guard isFull || starting >= maximumStarting else { break }
+      guard !isClosed, isFull || starting >= maximumStarting else { break }
       await withCheckedContinuation { waiting.append($0) }
     }
+    if isClosed { throw AgentUnavailable(description: "pi-relayd is stopping") }
     next += 1
     taken.insert(next)
     starting += 1
@@ -99,6 +101,18 @@ package actor SessionPlaces {
 
   package func ended(_ place: Int) {
     if taken.remove(place) != nil { wake() }
+  }
+
+  /// An agent has nothing to do: it may make room for one that waits.
+  package func becameIdle() {
+    wake()
+  }
+
+  /// Nothing is started any more.
+  package func close() {
+    isClosed = true
+    for waiter in waiting { waiter.resume() }
+    waiting = []
   }
 
   private func wake() {

@@ -83,7 +83,7 @@ struct TerminalChat {
     let screen = TerminalScreen(
       history: surroundings.folders.state + "/chat-history", environment: surroundings.environment)
     let connection = ChatConnection(
-      surroundings: surroundings, client: "terminal-\(getpid())",
+      surroundings: surroundings, client: ChatConnection.newClient("terminal"),
       directory: FileManager.default.currentDirectoryPath, screen: screen)
     let inputs = Mailbox<Input>()
     do {
@@ -176,7 +176,8 @@ struct ScriptedChat {
   private func converse(_ lines: Mailbox<String>) async -> Bool {
     let screen = PlainChat(prints: !json)
     let connection = ChatConnection(
-      surroundings: surroundings, client: "lines-\(getpid())", directory: FileManager.default.currentDirectoryPath,
+      surroundings: surroundings, client: ChatConnection.newClient("lines"),
+      directory: FileManager.default.currentDirectoryPath,
       screen: screen)
     return await withTaskGroup(of: Bool?.self) { group in
       group.addTask {
@@ -192,11 +193,8 @@ struct ScriptedChat {
         return await screen.end() || failed
       }
       var failed = true
-      while let next = await group.next() {
-        guard let result = next else { continue }
-        failed = result
-        break
-      }
+      // Either everything has been said, or the daemon does not want us.
+      if let next = await group.next(), let result = next { failed = result }
       group.cancelAll()
       return failed
     }

@@ -23,6 +23,8 @@ actor ChatConnection {
   private let screen: any ChatScreen
   private var peer: Peer?
   private var isAttached = false
+  /// Why the daemon does not want us.
+  private var refusal: WireError?
   private var waiting: [AsyncStream<Void>.Continuation] = []
   private var nextMessage = 0
   private var nextShown = 0
@@ -31,6 +33,11 @@ actor ChatConnection {
   private let user: String
 
   static let conversation = "terminal"
+
+  /// A name of this run's own: process numbers are used again.
+  static func newClient(_ kind: String) -> String {
+    "\(kind)-\(getpid())-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
+  }
 
   init(surroundings: Surroundings, client: String, directory: String, screen: any ChatScreen) {
     self.surroundings = surroundings
@@ -56,12 +63,17 @@ actor ChatConnection {
     var delay = Duration.milliseconds(50)
     while !Task.isCancelled {
       if let peer = surroundings.connect() {
-        delay = .milliseconds(50)
         await serve(peer)
+        if isAttached { delay = .milliseconds(50) }
         peer.close()
         isAttached = false
         self.peer = nil
         await screen.connected(false)
+        if let refusal {
+          StandardError.say("pi-relayd: \(refusal)")
+          for waiter in waiting { waiter.finish() }
+          return
+        }
       }
       guard reconnects else { return }
       do { try await Task.sleep(for: delay) } catch { return }
@@ -74,7 +86,8 @@ actor ChatConnection {
     do {
       _ = try await peer.request(ControlAttach(client: client), within: .seconds(10))
     } catch {
-      StandardError.say("pi-relayd: \(error)")
+      // A refusal will be the same next time.
+      if case .refused(let why) = error { refusal = why }
       return
     }
     for await request in peer.requests {
@@ -158,6 +171,7 @@ actor ChatConnection {
   private func waitUntilAttached() async throws {
     while !isAttached {
       try Task.checkCancellation()
+      if let refusal { throw refusal }
       let (attachments, waiter) = AsyncStream<Void>.makeStream()
       waiting.append(waiter)
       for await _ in attachments {}

@@ -76,18 +76,26 @@ package struct Preparation: Sendable {
       return try SpoolFile.read(path, beneath: request.spoolDir, limit: limits.imageBytes)
     }
     guard let url = attachment.url else { throw SpoolFile.Failure(description: "it came without its contents") }
-    if request.proxy != nil, !Self.isListed(url, request.hosts ?? []) {
+    let proxy = request.proxy ?? Self.environmentProxy
+    if proxy != nil, !Self.isListed(url, request.hosts ?? []) {
       throw SpoolFile.Failure(description: "behind a proxy, only hosts that the messenger lists are fetched from")
     }
     let path = "\(request.outputDir)/\(index).download"
     defer { _ = unlink(path) }
     var download = Download(url: url, path: path, maximumBytes: limits.imageBytes)
     download.timeoutSeconds = limits.downloadSeconds
-    download.proxy = request.proxy
+    download.proxy = proxy
     download.addresses = AddressPolicy(allowsPrivate: limits.allowsPrivateAddresses)
     download.allowsPlainHTTP = limits.allowsPrivateAddresses
     try await CurlEngine.shared.fetch(download)
     return try SpoolFile.read(path, beneath: request.outputDir, limit: limits.imageBytes)
+  }
+
+  /// The proxy that the environment names for https, if any.
+  private static var environmentProxy: String? {
+    let environment = ProcessInfo.processInfo.environment
+    return ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].lazy.compactMap { environment[$0] }
+      .first { !$0.isEmpty }
   }
 
   private static func isListed(_ url: String, _ hosts: [String]) -> Bool {

@@ -1,0 +1,107 @@
+internal import Glibc
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+
+// The agent's process: started when needed, one at a time, and never for a session that is closed.
+extension Session {
+  private func requireOpen() throws {
+    if closed { throw AgentUnavailable(description: "the session was closed") }
+  }
+
+  /// The running agent, started if there is none. Called from the loop of work only.
+  func connected() async throws -> PiConnection {
+    try requireOpen()
+    if let connection, !connection.child.hasEnded { return connection }
+    connection = nil
+    if let leaving {
+      _ = await leaving.child.exit()
+      self.leaving = nil
+    }
+    activity = .starting
+    var place: Int?
+    do {
+      let entered = try await surroundings.places.enter()
+      place = entered
+      try requireOpen()
+      let connection = try await start(entered)
+      await surroundings.places.started()
+      if closed {
+        await stopAgent()
+        try requireOpen()
+      }
+      activity = .idle
+      return connection
+    } catch {
+      if let place {
+        await surroundings.places.started()
+        await surroundings.places.ended(place)
+      }
+      connection = nil
+      activity = .stopped
+      throw error
+    }
+  }
+
+  private func start(_ place: Int) async throws -> PiConnection {
+    let firstUse = agent == nil
+    let program = try await surroundings.agents.program()
+    agent = program
+    try requireOpen()
+    let launch = SessionLaunch(
+      program: program, pi: pi, id: id, model: model, directory: directory, folders: surroundings.folders)
+    try launch.prepare()
+    let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
+    let marker = "PI_RELAY_SESSION=\(id)"
+    let connection = try PiConnection(
+      .init(
+        name: "session \(name)", path: program.path, arguments: launch.arguments,
+        environment: ChildEnvironment.agent(
+          from: surroundings.environment, secrets: surroundings.secretVariables(), additions: launch.environment,
+          markers: [marker] + (surroundings.guardian.map { [$0.marker] } ?? [])),
+        directory: directory),
+      guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
+      clock: surroundings.timekeeper.clock)
+    self.connection = connection
+    nursery.add { [self] in await listen(to: connection, marker: marker, place: place) }
+    do {
+      state = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
+    } catch {
+      let exit = await connection.stop(grace: .seconds(1))
+      throw AgentUnavailable(
+        description: "the agent did not start (\(exit)\(connection.lastWord.map { ": \($0)" } ?? "")); "
+          + "see pi-relayd logs session-\(id)")
+    }
+    if let reason = program.demoReason, firstUse {
+      emit(.notice("This is the demo agent, not a real one: \(reason)"))
+    }
+    return connection
+  }
+
+  func stopAgent() async {
+    guard let connection else { return }
+    self.connection = nil
+    leaving = connection
+    activity = .stopped
+    cancelDialogs("the agent was ended")
+    let exit = await connection.stop()
+    // A run that was in progress, as when the session is closed, ends with it.
+    if run != nil { endRun(.died(exit, connection.lastWord)) }
+  }
+
+  /// The session's last entry, so that after a crash it can be told what has come after.
+  func lastEntry(_ connection: PiConnection) async -> String? {
+    guard agent?.takesSessionID == true else { return nil }
+    let answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout)
+    return try? answer?.data(PiEntries.self).leafId
+  }
+
+  /// Whether the session holds a message of the person newer than `last`: then the agent had taken it.
+  func sessionHolds(after last: String?) async -> Bool {
+    guard let last, let connection = try? await connected(),
+      let answer = try? await connection.send(.getEntries(since: last), within: pi.answerTimeout), answer.success,
+      let entries = try? answer.data(PiEntries.self)
+    else { return false }
+    return entries.holdUserMessage
+  }
+}

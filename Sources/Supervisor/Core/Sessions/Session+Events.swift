@@ -1,0 +1,130 @@
+internal import Glibc
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayStore
+
+// What pi says, turned into what watchers are told and into the end of runs.
+extension Session {
+  func listen(to connection: PiConnection, marker: String, place: Int) async {
+    while let item = await connection.incoming.next() {
+      switch item {
+      case .text(let text): emit(.text(text))
+      case .event(let event): await take(event, connection)
+      case .end: break
+      }
+    }
+    let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: surroundings.timekeeper.clock)
+    if settings.leftovers == .kill { _ = surroundings.guardian?.endLeftovers(of: marker, signal: SIGKILL) }
+    await surroundings.places.ended(place)
+    ended(connection, exit)
+  }
+
+  private func ended(_ connection: PiConnection, _ exit: ChildExit) {
+    // One that was told to go has been accounted for.
+    guard self.connection === connection else { return }
+    self.connection = nil
+    activity = .stopped
+    withdrawDialogs("the agent has ended")
+    endRun(.died(exit, connection.lastWord))
+    wakes.post(())
+  }
+
+  private func take(_ event: PiEvent, _ connection: PiConnection) async {
+    if SessionRun.continues(event) { quietNumber += 1 }
+    if case .agentStart = event, run != nil {
+      if activity != .compacting { activity = .working }
+      // What was queued inside pi runs on after an abort; it is stopped too.
+      if run?.aborting == true { nursery.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
+    }
+    if case .agentEnd(.some) = event { settles = true }
+    let settles = self.settles ?? connection.sendsWholeMessages.map { !$0 }
+    let wasAccepted = run?.accepted ?? false
+    let verdict = run?.take(event, settles: settles) ?? .goesOn
+    if !wasAccepted, run?.accepted == true, let prompt = run?.prompt {
+      await advance(prompt, .accepted(session: id))
+    }
+    for taken in run?.takeTaken() ?? [] { await advance(taken, .settled) }
+    report(event, connection)
+    switch verdict {
+    case .goesOn: break
+    case .over(let end): endRun(.ended(end))
+    case .overUnlessContinued: endWhenQuiet()
+    }
+  }
+
+  private func endWhenQuiet() {
+    quietNumber += 1
+    let mine = quietNumber
+    nursery.add { [self, timekeeper = surroundings.timekeeper] in
+      if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietly(mine) }
+    }
+  }
+
+  private func endQuietly(_ mine: Int) {
+    guard quietNumber == mine, let run else { return }
+    endRun(.ended(run.end))
+  }
+
+  private func report(_ event: PiEvent, _ connection: PiConnection) {
+    switch event {
+    case .messageEnd(let message) where message.role == "assistant": emit(.messageEnded(message))
+    case .toolStart(let id, let name, let arguments): emit(.toolStarted(id: id, name: name, arguments: arguments))
+    case .toolEnd(let id, let name, let failed, let images):
+      emit(.toolEnded(id: id, name: name, failed: failed, images: images))
+    case .dialog(let dialog): open(dialog, connection)
+    case .notify(let message, let kind): emit(.notice(NoticeText.notify(message, kind: kind)))
+    case .response(let response):
+      if !response.success, run?.accepted == false {
+        endRun(.ended(.failed(response.error ?? "the agent refused the message")))
+      }
+    case .sessionName(let name?): if !name.isEmpty { self.name = name }
+    case .compactionEnd:
+      notice(of: event)
+      resumeHandling()
+    default: notice(of: event)
+    }
+  }
+
+  private func notice(of event: PiEvent) {
+    if let text = NoticeText.of(event) { emit(.notice(text)) }
+  }
+
+  // MARK: - Dialogs
+
+  private func open(_ dialog: PiDialog, _ connection: PiConnection) {
+    // A run that is being stopped asks nothing any more: abort would wait for the answer.
+    if run?.aborting == true {
+      answerQuietly(dialog.id, .cancelled, connection)
+      return
+    }
+    openDialogs[dialog.id] = dialog
+    emit(.dialogOpened(dialog))
+    guard let timeout = dialog.timeout else { return }
+    nursery.add { [self, timekeeper = surroundings.timekeeper] in
+      if await timekeeper.sleep(for: .milliseconds(timeout)) { await expire(dialog.id) }
+    }
+  }
+
+  /// pi has answered by itself.
+  private func expire(_ dialog: String) {
+    guard openDialogs[dialog] != nil else { return }
+    withdraw(dialog, "it took too long")
+    resumeHandling()
+  }
+
+  private func withdraw(_ dialog: String, _ why: String) {
+    guard openDialogs.removeValue(forKey: dialog) != nil else { return }
+    emit(.dialogWithdrawn(id: dialog, why: why))
+  }
+
+  private func withdrawDialogs(_ why: String) {
+    for dialog in openDialogs.keys { withdraw(dialog, why) }
+  }
+
+  /// Takes back every question, and tells pi that no answer comes.
+  func cancelDialogs(_ why: String) {
+    if let connection { for dialog in openDialogs.keys { answerQuietly(dialog, .cancelled, connection) } }
+    withdrawDialogs(why)
+  }
+}

@@ -1,0 +1,248 @@
+internal import DequeModule
+internal import Glibc
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayStore
+
+// The loop of work: one message after another, each until it has ended one way or another.
+extension Session {
+  /// Runs until `close`.
+  package func work() async {
+    while !closed, !Task.isCancelled {
+      guard let next = queue.popFirst() else {
+        await waitForWork()
+        continue
+      }
+      switch next {
+      case .prompt(let prompt): await perform(prompt)
+      case .compact(let instructions, let continuation):
+        continuation.resume(returning: await performCompaction(instructions))
+      }
+      if restartsForModel, run == nil {
+        restartsForModel = false
+        await stopAgent()
+      }
+      if queue.isEmpty { await surroundings.places.becameIdle() }
+    }
+    await stopAgent()
+  }
+
+  private func waitForWork() async {
+    guard activity == .idle, let limit = settings.idleTimeout else {
+      _ = await wakes.next()
+      return
+    }
+    let wakes = wakes
+    let woken: Void?? = try? await withDeadline(limit, clock: surroundings.timekeeper.clock) { await wakes.next() }
+    if woken == nil, !closed, isIdle {
+      surroundings.log("session \(name): idle for \(limit), its agent is ended until it is needed")
+      await stopAgent()
+    }
+  }
+
+  private func perform(_ prompt: Prompt) async {
+    run = SessionRun(prompt: prompt)
+    earlyEnding = nil
+    runNumber += 1
+    emit(.runStarted(prompt.key, text: prompt.typed))
+    let connection: PiConnection
+    do {
+      connection = try await connected()
+    } catch {
+      await conclude(prompt, run?.aborting == true ? .aborted : .failed("\(error)"), .dropped)
+      return
+    }
+    let prepared = await surroundings.prepare(prompt)
+    if let refusal = refusal(of: prepared) {
+      await conclude(prompt, .failed(refusal), .dropped)
+      return
+    }
+    let last = await lastEntry(connection)
+    await advance(prompt, .dispatching(session: id, after: last))
+    guard run?.aborting == false else {
+      await conclude(prompt, .aborted, .dropped)
+      return
+    }
+    let ending = await converse(connection, prepared)
+    await finish(prompt, ending, after: last)
+  }
+
+  private func refusal(of prepared: PreparedPrompt) -> String? {
+    guard !prepared.images.isEmpty, let model = state?.model, let input = model.input, !input.contains("image") else {
+      return nil
+    }
+    return "The model \(model.name ?? model.id) takes no images, so the message was not sent. "
+      + "Choose another with /model, or send it without the image."
+  }
+
+  /// Sends the prompt and waits until the run has ended one way or another.
+  private func converse(_ connection: PiConnection, _ prepared: PreparedPrompt) async -> Ending {
+    let number = runNumber
+    let over = Mailbox<Void>()
+    defer { over.close() }
+    if let limit = settings.callTimeout {
+      nursery.add { [self, clock = surroundings.timekeeper.clock] in
+        do {
+          try await withDeadline(limit, clock: clock) { _ = await over.next() }
+        } catch {
+          await timeOut(number, limit)
+        }
+      }
+    }
+    return await withCheckedContinuation { continuation in
+      // It may have died while the message was being prepared.
+      if let early = earlyEnding {
+        continuation.resume(returning: early)
+        return
+      }
+      runWaiter = continuation
+      nursery.add { [self] in await send(prepared, connection, number) }
+      nursery.add { [self] in await watchStart(connection, number, over) }
+    }
+  }
+
+  private func isCurrent(_ number: Int) -> Bool { runNumber == number && run != nil }
+
+  private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ number: Int) async {
+    do {
+      // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
+      let answer = try await connection.send(.prompt(prepared.text, images: prepared.images), within: nil)
+      guard isCurrent(number) else { return }
+      guard answer.success else {
+        endRun(.ended(.failed(answer.error ?? "the agent refused the message without saying why")))
+        return
+      }
+      await settleHandled(connection, number)
+    } catch {
+      guard error != .ended, isCurrent(number) else { return }
+      surroundings.log("session \(name): a message could not be given to pi, which is ended: \(error)")
+      connection.child.signal(SIGKILL)
+    }
+  }
+
+  /// Ends a pi that neither begins a run nor answers, unless it waits for a person.
+  private func watchStart(_ connection: PiConnection, _ number: Int, _ over: Mailbox<Void>) async {
+    let timekeeper = surroundings.timekeeper
+    while await timekeeper.sleep(for: pi.answerTimeout) {
+      guard isCurrent(number), run?.started == false else { return }
+      guard openDialogs.isEmpty, run?.isAnswered != true else { continue }
+      surroundings.log("session \(name): pi took no message within \(pi.answerTimeout) and is ended")
+      connection.child.signal(SIGKILL)
+      return
+    }
+  }
+
+  /// An extension's command may be handled without a run. pi's next answer comes after it would have started one.
+  private func settleHandled(_ connection: PiConnection, _ number: Int) async {
+    guard isCurrent(number), run?.started == false else { return }
+    run?.isAnswered = true
+    guard openDialogs.isEmpty, let answer = try? await connection.send(.getState, within: pi.answerTimeout),
+      let now = try? answer.data(PiState.self), isCurrent(number), run?.started == false, openDialogs.isEmpty,
+      now.isStreaming != true, now.isCompacting != true
+    else { return }
+    endRun(.ended(.handled))
+  }
+
+  /// A question of a command has been settled: it may be done now.
+  func resumeHandling() {
+    guard run?.isAnswered == true, run?.started == false, openDialogs.isEmpty, let connection else { return }
+    let number = runNumber
+    nursery.add { [self] in await settleHandled(connection, number) }
+  }
+
+  private func timeOut(_ number: Int, _ limit: Duration) async {
+    guard isCurrent(number) else { return }
+    emit(.notice("The run took longer than \(limit.formattedSeconds) and is stopped."))
+    _ = await abort()
+  }
+
+  func endRun(_ ending: Ending) {
+    if let waiter = runWaiter {
+      runWaiter = nil
+      waiter.resume(returning: ending)
+    } else if run != nil, case .died = ending {
+      earlyEnding = ending
+    }
+  }
+
+  private func finish(_ prompt: Prompt, _ ending: Ending, after last: String?) async {
+    switch ending {
+    case .ended(let end):
+      // A refusal was not taken; anything else was.
+      await conclude(prompt, end, run?.accepted == true || end == .handled ? .settled : .dropped)
+    case .died(let exit, let words):
+      let why = "\(exit)" + (words.map { ": \($0)" } ?? "")
+      let wasStopped = closed || run?.aborting == true
+      let steering = run?.steering ?? []
+      run?.steering = []
+      if wasStopped {
+        requeue(steering)
+        await conclude(prompt, .aborted, run?.accepted == true ? .interrupted : .dropped)
+        return
+      }
+      restarts += 1
+      surroundings.log("session \(name): pi ended in mid-run with \(why)")
+      requeue(steering)
+      let accepted: Bool
+      if run?.accepted == true { accepted = true } else { accepted = await sessionHolds(after: last) }
+      guard accepted else { return await retry(prompt, why) }
+      await conclude(
+        prompt,
+        .failed(
+          "The agent ended unexpectedly (\(why)). What it had said is above; it is not run again by itself. "
+            + "The session goes on with your next message."), .interrupted)
+    }
+  }
+
+  /// The agent had not taken the message: it is sent again, once.
+  private func retry(_ prompt: Prompt, _ why: String) async {
+    var again = prompt
+    again.attempts += 1
+    if closed || run?.aborting == true { return await conclude(prompt, .aborted, .dropped) }
+    if again.attempts >= 2 {
+      await conclude(
+        prompt,
+        .failed(
+          "The agent ended twice (\(why)) before it took this message, so the message was set aside: "
+            + prompt.typed.prefix(200)), .dropped)
+      return
+    }
+    run = nil
+    emit(.notice("The agent ended (\(why)) before it took the message; it is started again."))
+    queue.prepend(.prompt(again))
+  }
+
+  private func requeue(_ steering: [Prompt]) {
+    for prompt in steering.reversed() { queue.prepend(.prompt(prompt)) }
+  }
+
+  private func conclude(_ prompt: Prompt, _ end: RunEnd, _ stage: MessageStage) async {
+    let taken = run?.takeTaken() ?? []
+    let left = run?.steering ?? []
+    run = nil
+    earlyEnding = nil
+    if connection != nil { activity = .idle }
+    cancelDialogs("the run has ended")
+    emit(.runEnded(prompt.key, end))
+    if !left.isEmpty {
+      // pi may hold copies for its next prompt; they live in its memory only.
+      requeue(left)
+      await stopAgent()
+    }
+    for prompt in taken { await advance(prompt, .settled) }
+    await advance(prompt, stage)
+  }
+
+  private func performCompaction(_ instructions: String?) async -> String {
+    do {
+      let connection = try await connected()
+      activity = .compacting
+      defer { activity = self.connection == nil ? .stopped : .idle }
+      let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))
+      return answer.success ? "The context was compacted." : "Not compacted: \(answer.error ?? "the agent refused")"
+    } catch {
+      return "Not compacted: \(error)"
+    }
+  }
+}
