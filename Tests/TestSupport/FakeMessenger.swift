@@ -217,11 +217,11 @@ package actor FakeMessenger {
   @discardableResult
   package func say(
     _ text: String, id: String, in conversation: String = "c1", from sender: String = "u1",
-    kind: Conversation.Kind = .dm, attachments: [Attachment]? = nil
+    kind: Conversation.Kind = .dm, attachments: [Attachment]? = nil, forwarded: Bool? = nil
   ) async throws -> MessageReceived.Reply {
     let message = MessageReceived(
       id: id, conversation: Conversation(id: conversation, kind: kind), sender: Sender(id: sender, name: "Ann"),
-      text: text, attachments: attachments)
+      text: text, attachments: attachments, forwarded: forwarded)
     return try await request(message)
   }
 

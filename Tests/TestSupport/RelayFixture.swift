@@ -21,7 +21,9 @@ package final class RelayFixture: Sendable {
           auth: {users: [u1, u2]}
     """
 
-  private init(config: String, agentArguments: [String], capabilities: Capabilities) async throws {
+  private init(
+    config: String, sessions: String, agentArguments: [String], capabilities: Capabilities
+  ) async throws {
     scratch = try TemporaryFolder()
     folders = Folders(home: scratch.path + "/home")
     try folders.prepare()
@@ -32,6 +34,7 @@ package final class RelayFixture: Sendable {
         environment: {PI_CODING_AGENT_DIR: \(scratch.path)/agent}
       sessions:
         directory: \(scratch.path)
+        \(sessions)
 
       """
     try Data((agent + config).utf8).write(to: URL(filePath: folders.home + "/relay.yaml"))
@@ -43,11 +46,13 @@ package final class RelayFixture: Sendable {
 
   /// Runs `body` with a daemon that is ready, and ends everything afterwards.
   package static func run(
-    config: String = usualConfig, agent: [String] = [], capabilities: Capabilities = FakeMessenger.usual,
-    _ body: (RelayFixture) async throws -> Void
+    config: String = usualConfig, sessions: String = "", agent: [String] = [],
+    capabilities: Capabilities = FakeMessenger.usual,
+    descriptorLimit: Int? = nil, _ body: (RelayFixture) async throws -> Void
   ) async throws {
-    let fixture = try await RelayFixture(config: config, agentArguments: agent, capabilities: capabilities)
-    try await fixture.start()
+    let fixture = try await RelayFixture(
+      config: config, sessions: sessions, agentArguments: agent, capabilities: capabilities)
+    try await fixture.start(descriptorLimit: descriptorLimit)
     do {
       try await body(fixture)
     } catch {
@@ -57,11 +62,15 @@ package final class RelayFixture: Sendable {
     await fixture.end()
   }
 
-  package func start() async throws {
+  package func start(descriptorLimit: Int? = nil) async throws {
     let (readiness, ready) = AsyncStream<Bool>.makeStream()
     let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: "pi-relayd", path: Built.executable("pi-relayd"), arguments: ["start"],
+        name: "pi-relayd", path: "/bin/sh",
+        arguments: [
+          "-c", (descriptorLimit.map { "ulimit -n \($0) && " } ?? "") + "exec \"$0\" start",
+          Built.executable("pi-relayd"),
+        ],
         environment: ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]),
       guardian: nil)
     process.withLock { $0 = child }

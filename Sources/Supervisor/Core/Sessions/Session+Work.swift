@@ -26,6 +26,9 @@ extension Session {
       if queue.isEmpty { await surroundings.places.becameIdle() }
     }
     await stopAgent()
+    workIsOver = true
+    for waiter in workWaiters { waiter.resume() }
+    workWaiters = []
   }
 
   private func waitForWork() async {

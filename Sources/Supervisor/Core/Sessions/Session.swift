@@ -54,6 +54,8 @@ package actor Session {
   var quietNumber = 0
   var openDialogs: [String: PiDialog] = [:]
   var restarts = 0
+  var workIsOver = false
+  var workWaiters: [CheckedContinuation<Void, Never>] = []
   var settles: Bool?
   var commands: [PiCommandList.Command] = []
 
@@ -266,6 +268,8 @@ package actor Session {
       }
     }
     await stopAgent()
+    // The run in progress still has to say how it ended.
+    if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
   }
 
   func advance(_ prompt: Prompt, _ stage: MessageStage) async {

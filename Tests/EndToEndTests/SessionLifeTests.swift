@@ -1,0 +1,121 @@
+import Glibc
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct SessionLifeTests {
+    @Test func `with one place for agents, an idle one makes room`() async throws {
+      try await RelayFixture.run(sessions: "maximum: 1") { relay in
+        try await relay.messenger.say("/slow 10", id: "1", in: "c1")
+        await relay.messenger.waitForText("The quick", in: "c1")
+        try await relay.messenger.say("second", id: "2", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        try await relay.messenger.say("third", id: "3", in: "c1")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(try await relay.status().sessions.compactMap(\.pid).count == 1)
+      }
+    }
+
+    @Test func `closing a session ends its run, its agent and its question`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("waiting", id: "2")
+        await relay.messenger.waitForText("Queued")
+        let pid = try #require(try await relay.status().sessions.first?.pid)
+        try await relay.messenger.say("/close", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        try await waitForEnd(of: pid)
+        #expect(try await relay.status().sessions.isEmpty)
+        #expect(await relay.messenger.typing.last == false)
+        try await relay.messenger.say("a new one", id: "4")
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+      }
+    }
+
+    @Test func `an agent that hangs can be stopped`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/hang", id: "1")
+        await relay.messenger.wait { $0.typing.last == true }
+        try await relay.messenger.say("/stop", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+      }
+    }
+
+    @Test func `a run over the configured time is stopped and says so`() async throws {
+      try await RelayFixture.run(sessions: "callTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/hang", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+        await relay.messenger.waitForText("The run took longer than 1 s and is stopped.")
+      }
+    }
+
+    @Test func `forwarded words are neither a command nor an answer`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/confirm", id: "1")
+        await relay.messenger.waitForText("❓ Clear the cache?")
+        try await relay.messenger.say("yes", id: "2", forwarded: true)
+        await relay.messenger.waitForText("Queued")
+        try await relay.messenger.say("/close", id: "3", forwarded: true)
+        try await relay.messenger.say("no", id: "4")
+        await relay.messenger.waitForText("You said no.")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        await relay.messenger.waitForText("[Forwarded words of someone else:]\n/close")
+      }
+    }
+
+    @Test func `a session switched away from is left tidy`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 30", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("/new other", id: "2")
+        await relay.messenger.waitForText("New session other")
+        try await relay.messenger.say("hello", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        let answers = await relay.messenger.texts(role: .answer)
+        #expect(answers.count == 2)
+        #expect(answers[0].hasPrefix("The quick") && answers[1].hasPrefix("You wrote: hello"))
+        #expect(await relay.messenger.messages.allSatisfy { !$0.isGrowing })
+      }
+    }
+
+    @Test func `a steered message is not run again when the agent dies`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/tool 60000", id: "1")
+        await relay.messenger.waitForText("Running bash")
+        try await relay.messenger.say("/steer look left", id: "2")
+        await relay.messenger.waitForText("Told the working agent")
+        kill(try #require(try await relay.status().sessions.first?.pid), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        // It had not been taken: it runs once, as a message of its own.
+        await relay.messenger.waitForText("You wrote: look left")
+        try await relay.messenger.say("last", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).count { $0.hasPrefix("You wrote: look left") } == 1)
+      }
+    }
+  }
+
+  @Suite struct DescriptorTests {
+    @Test func `with 64 descriptors two plugins and a session work, and the next start is refused by name`()
+      async throws
+    {
+      let config = RelayFixture.usualConfig + "\nplugins: {attachments: {enabled: false}}\n"
+      try await RelayFixture.run(config: config, descriptorLimit: 64) { relay in
+        try await relay.messenger.say("hello", id: "1", in: "c0")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        for number in 1...8 { try await relay.messenger.say("hello", id: "n\(number)", in: "c\(number)") }
+        await relay.messenger.wait { messenger in
+          messenger.messages.contains { $0.text.contains("was not started: only") }
+        }
+        try await relay.messenger.say("still here?", id: "2", in: "c0")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(try await relay.status().plugins.allSatisfy { $0.restarts == 0 })
+      }
+    }
+  }
+}
