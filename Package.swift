@@ -94,6 +94,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "DocumentationTests", dependencies: ["RelayConfig", "RelayWire", "Supervisor"], swiftSettings: strict),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "CLinux", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-attachments",

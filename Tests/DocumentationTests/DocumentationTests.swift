@@ -1,0 +1,90 @@
+import FoundationEssentials
+import RelayConfig
+import RelayWire
+import Supervisor
+import Testing
+
+private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  .deletingLastPathComponent()
+
+private func document(_ name: String) throws -> String {
+  String(decoding: try Data(contentsOf: root.appending(path: name)), as: UTF8.self)
+}
+
+/// Every request of the protocol, as the code has it.
+private let requests: [any WireRequest.Type] = [
+  InitializeRequest.self, Ping.self, Shutdown.self, MessageReceived.self, MessageEdited.self, MessageDeleted.self,
+  CommandInvoked.self, CommandComplete.self, ActionInvoked.self, ReactionAdded.self, ConversationClosed.self,
+  ConversationReopened.self, StateSave.self, MessageSend.self, MessageEdit.self, MessageDelete.self, MessageLookup.self,
+  MessageSettled.self, FileSend.self, DialogShow.self, DialogClose.self, TypingSet.self, CommandsChanged.self,
+  ReactionSet.self, ThreadCreate.self, PresenceSet.self, FormatRender.self, FormatTool.self, AttachmentsPrepare.self,
+  ControlAttach.self,
+]
+
+private func decodes<Request: WireRequest>(_ type: Request.Type, _ line: [UInt8]) throws -> [String: JSONValue] {
+  let params = try JSONCoding.decode(ParamsOf<Request>.self, from: line).params
+  return try JSONCoding.decode(JSONValue.self, from: JSONCoding.encode(params)).objectValue ?? [:]
+}
+
+private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [UInt8]) throws {
+  _ = try JSONCoding.decode(ResultOf<Request.Reply>.self, from: line)
+}
+
+@Suite struct DocumentationTests {
+  /// The JSON lines of the specification.
+  private func examples() throws -> [String] {
+    let text = try document("docs/plugin-protocol.md")
+    return text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("{\"jsonrpc\"") }
+  }
+
+  @Test func `every example is what the code reads, and nothing in it is ignored`() throws {
+    var methods: [JSONValue: any WireRequest.Type] = [:]
+    for line in try examples() {
+      let bytes = Array(line.utf8)
+      let value = try JSONCoding.decode(JSONValue.self, from: bytes)
+      let id = try #require(value["id"])
+      if let method = value["method"]?.stringValue {
+        let type = try #require(requests.first { $0.method == method }, "\(method) is not known")
+        methods[id] = type
+        let read = try decodes(type, bytes)
+        for (key, member) in value["params"]?.objectValue ?? [:] {
+          #expect(read[key] == member, "\(method): \(key) is not read as documented")
+        }
+      } else {
+        let type: any WireRequest.Type = try #require(methods[id])
+        try decodesReply(type, bytes)
+      }
+    }
+  }
+
+  @Test func `every request of the code is documented`() throws {
+    let text = try document("docs/plugin-protocol.md")
+    for request in requests { #expect(text.contains("\"method\":\"\(request.method)\""), "\(request.method)") }
+  }
+
+  @Test func `the example configuration loads, and shows the defaults`() throws {
+    let text = try document("docs/relay.example.yaml")
+    let config = try ConfigReader(environment: [:]).read(Array(text.utf8), file: "relay.example.yaml").config
+    let defaults = Config()
+    #expect(config.sessions == defaults.sessions)
+    #expect(config.restart == defaults.restart)
+    #expect(config.logging == defaults.logging)
+    #expect(config.shutdown == defaults.shutdown)
+    #expect(config.pi == defaults.pi)
+  }
+
+  @Test func `every link of the documents leads somewhere`() throws {
+    for name in ["README.md"]
+      + ["architecture", "configuration", "operations", "security", "writing-a-plugin", "plugin-protocol", "glossary"]
+      .map({ "docs/\($0).md" })
+    {
+      let folder = root.appending(path: name).deletingLastPathComponent()
+      for part in try document(name).split(separator: "](").dropFirst() {
+        let target = part.prefix { $0 != ")" }
+        guard !target.hasPrefix("http") else { continue }
+        #expect(
+          FileManager.default.fileExists(atPath: folder.appending(path: String(target)).path), "\(name): \(target)")
+      }
+    }
+  }
+}
