@@ -81,6 +81,10 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayPipes", "RelayWire"],
       path: "Sources/demo-agent/Main", swiftSettings: strict),
+    // MARK: Benchmarks
+    .executableTarget(
+      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayPipes", "RelayWire"], path: "Benchmarks/reader",
+      swiftSettings: strict),
     // MARK: Tests
     .executableTarget(name: "splice", path: "Tests/Fixtures/splice"),
     .executableTarget(name: "misbehaving-child", path: "Tests/Fixtures/misbehaving-child"),
@@ -90,9 +94,14 @@ let package = Package(
     .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "CLinux", "RelayPipes", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-formatter",
+        "CLinux", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
+        "pi-relay-formatter", "splice",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayHTTPTests", dependencies: ["RelayHTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests", dependencies: ["RelayConfig", "RelayWire", "Supervisor"], swiftSettings: strict),
     .testTarget(

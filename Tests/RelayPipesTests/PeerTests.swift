@@ -36,8 +36,10 @@ private struct RawSide {
     let toPeer = try pipe()
     let fromPeer = try pipe()
     let oddities = oddities
-    peer = Peer(input: toPeer.read, output: fromPeer.write, clock: clock) { odd in oddities.withLock { $0.append(odd) }
-    }
+    peer = Peer(
+      input: toPeer.read, output: fromPeer.write, clock: clock,
+      oddity: { odd in oddities.withLock { $0.append(odd) }
+      })
     output = toPeer.write
     let (lines, arrival) = AsyncStream<String>.makeStream()
     self.lines = lines

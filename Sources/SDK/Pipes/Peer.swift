@@ -50,8 +50,9 @@ package final class Peer: Sendable {
   }
 
   package let requests: AsyncStream<IncomingRequest>
-  /// Nanoseconds of the last line, by `SuspendingClock`.
+  /// When the last line came, in nanoseconds of `now`.
   private let heard = Atomic<Int64>(0)
+  private let now: @Sendable () -> Duration
   private let incoming: AsyncStream<IncomingRequest>.Continuation
   private let state = Locked(State())
   private let outbox: Outbox
@@ -62,10 +63,12 @@ package final class Peer: Sendable {
   /// Takes over both descriptors.
   package init(
     input: Int32, output: Int32, clock: any Clock<Duration> = SuspendingClock(),
+    now: @escaping @Sendable () -> Duration = Peer.monotonicTime,
     maximumLineLength: Int = ProtocolLimits.maximumLineLength,
     oddity: @escaping @Sendable (Oddity) -> Void = { _ in }
   ) {
     self.clock = clock
+    self.now = now
     self.oddity = oddity
     outbox = Outbox(descriptor: output, limit: ProtocolLimits.maximumBytesInFlight)
     (requests, incoming) = AsyncStream.makeStream()
@@ -83,9 +86,16 @@ package final class Peer: Sendable {
     try reader.withLock { $0 }?.start()
   }
 
+  /// The system's clock that stands still while the machine is suspended.
+  package static let monotonicTime: @Sendable () -> Duration = {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
   /// How long ago the last line arrived.
   package var silence: Duration {
-    .nanoseconds(Self.now() - heard.load(ordering: .relaxed))
+    now() - .nanoseconds(heard.load(ordering: .relaxed))
   }
 
   /// Whether the other side has requests of ours to answer.
@@ -193,14 +203,9 @@ package final class Peer: Sendable {
 
   // MARK: - Only on the loop's thread
 
-  private static func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-
   private func markHeard() {
-    heard.store(Self.now(), ordering: .relaxed)
+    let (seconds, attoseconds) = now().components
+    heard.store(seconds * 1_000_000_000 + attoseconds / 1_000_000_000, ordering: .relaxed)
   }
 
   private func take(_ framed: FramedLine) {

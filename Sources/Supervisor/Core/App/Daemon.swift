@@ -156,6 +156,9 @@ package final class Daemon: Sendable {
         }
       }
       log("pi-relayd \(Product.version) is ready in \(folders.home)")
+      if config.messengers.allSatisfy({ !$0.enabled }) {
+        log("no messenger is configured: talk to the agent with pi-relayd chat, or add one to relay.yaml")
+      }
       relay_notify_service_manager("READY=1")
       options.ready()
       while let wish = await wishes.next(), wish != .stop {

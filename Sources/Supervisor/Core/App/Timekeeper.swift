@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RelayPipes
 
 /// The time as the supervisor sees it: injected, so that tests need not wait.
 package struct Timekeeper: Sendable {
@@ -13,11 +13,7 @@ package struct Timekeeper: Sendable {
   }
 
   /// Stops while the machine is suspended: nobody is late because the lid was closed.
-  package static let system = Timekeeper(clock: SuspendingClock()) {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-  }
+  package static let system = Timekeeper(clock: SuspendingClock(), now: Peer.monotonicTime)
 
   /// Sleeps; false when cancelled first.
   package func sleep(for duration: Duration) async -> Bool {

@@ -87,14 +87,16 @@ package struct ConformanceKit: Sendable {
         directory: folder),
       guardian: nil)
     let oddities = Locked<[String]>([])
-    let peer = Peer(input: pipes.output, output: pipes.input, clock: clock) { oddity in
-      switch oddity {
-      case .notProtocol(let beginning): oddities.withLock { $0.append("it printed \(beginning.debugDescription)") }
-      case .tooLong(let bytes): oddities.withLock { $0.append("it printed a line of \(bytes) bytes") }
-      case .unfinished: oddities.withLock { $0.append("its output ended in the middle of a line") }
-      case .unknownAnswer, .ignoredNotification: break
-      }
-    }
+    let peer = Peer(
+      input: pipes.output, output: pipes.input, clock: clock,
+      oddity: { oddity in
+        switch oddity {
+        case .notProtocol(let beginning): oddities.withLock { $0.append("it printed \(beginning.debugDescription)") }
+        case .tooLong(let bytes): oddities.withLock { $0.append("it printed a line of \(bytes) bytes") }
+        case .unfinished: oddities.withLock { $0.append("its output ended in the middle of a line") }
+        case .unknownAnswer, .ignoredNotification: break
+        }
+      })
     let errors = LineReader(
       descriptor: pipes.error, maximumLineLength: 1 << 16, loop: .logs,
       handlers: .init(line: { framed in

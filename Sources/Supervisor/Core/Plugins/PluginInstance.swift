@@ -212,11 +212,13 @@ package actor PluginInstance {
     self.child = child
     let log = collectLog(pipes.error)
     let early = Locked<String?>(nil)
-    let peer = Peer(input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock) {
-      [log = surroundings.log, name] oddity in
-      if case .notProtocol(let beginning) = oddity { early.withLock { $0 = $0 ?? beginning } }
-      log("\(name): \(Self.describe(oddity))")
-    }
+    let peer = Peer(
+      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, now: surroundings.timekeeper.now,
+      oddity: {
+        [log = surroundings.log, name] oddity in
+        if case .notProtocol(let beginning) = oddity { early.withLock { $0 = $0 ?? beginning } }
+        log("\(name): \(Self.describe(oddity))")
+      })
     currentPeer = peer
     let lifeMarker = lifeMarker
     child.onExit { _ in

@@ -1,0 +1,12 @@
+// Any line: the scanner and the cursor read nothing outside it, and agree with themselves when it is cut short.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzScanner(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  let bytes = UnsafeRawBufferPointer(start: data, count: count)
+  var scanner = PiEventScanner()
+  var text = DeltaText()
+  _ = scanner.scan(bytes) { text.append($0, escaped: $1) }
+  _ = scanner.judge(bytes) { text.append($0, escaped: $1) }
+  precondition(String(validating: text.take(), as: UTF8.self) != nil || count > 0)
+  _ = JSONText.repairingLoneSurrogates(bytes)
+  return 0
+}

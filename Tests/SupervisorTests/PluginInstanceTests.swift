@@ -1,0 +1,95 @@
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayStore
+import RelayWire
+import TestSupport
+import Testing
+
+@testable import Supervisor
+
+/// Answers nothing: only the life of the plugin matters here.
+private struct Silence: PluginAudience {
+  let arrivals: Mailbox<PluginLink>
+  func connected(_ link: PluginLink) async { arrivals.post(link) }
+  func received(_ request: IncomingRequest, from link: PluginLink) async {}
+  func disconnected(_ link: PluginLink) async {}
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PluginInstanceTests {
+  private struct Stage {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    let arrivals = Mailbox<PluginLink>()
+    let said = Mailbox<String>()
+    let instance: PluginInstance
+
+    init(_ executable: String, as name: String) throws {
+      folder = try TemporaryFolder()
+      let folders = Folders(home: folder.path + "/home")
+      try folders.prepare()
+      try FakeMessenger.install(Built.executable(executable), as: folders.plugins + "/" + name)
+      let found = PluginDiscovery(bundledFolder: nil, droppedFolder: folders.plugins).scan()
+      let said = said
+      let clock = clock
+      instance = PluginInstance(
+        PluginSpecification(
+          name: name, executable: try #require(found.plugins.first), settings: .object([:]), isConfigured: true,
+          messenger: nil),
+        PluginSurroundings(
+          folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"], store: MemoryStore(),
+          timekeeper: Timekeeper(clock: clock) { clock.elapsed }, restart: RestartPolicy(), logLimits: .init(),
+          audience: Silence(arrivals: arrivals), log: { said.post($0) }))
+    }
+
+    /// Waits for a line of the log that holds `text`.
+    func waitFor(_ text: String) async {
+      while let line = await said.next() { if line.contains(text) { return } }
+    }
+
+    func run(_ body: () async throws -> Void) async throws {
+      let running = Task { [instance] in await instance.run() }
+      try await body()
+      // What the clock holds up on the way out is let go at once.
+      let stopping = Task { [instance] in await instance.stop() }
+      let moving = Task { [clock] in
+        while !Task.isCancelled {
+          await clock.sleepers(1)
+          clock.advance(by: .seconds(60))
+          await Task.yield()
+        }
+      }
+      await stopping.value
+      await running.value
+      moving.cancel()
+    }
+  }
+
+  @Test func `a plugin that never answers the handshake is ended and named`() async throws {
+    let stage = try Stage("misbehaving-child", as: "x-silent")
+    try await stage.run {
+      await stage.clock.sleepers(1)
+      stage.clock.advance(by: .seconds(10))
+      // Its ending has time limits of its own.
+      await stage.clock.sleepers(1)
+      await stage.waitFor("did not answer the handshake within 10")
+    }
+  }
+
+  @Test func `a stopped plugin is noticed by its silence, ended and started again`() async throws {
+    let stage = try Stage("pi-relay-formatter", as: "formatter")
+    try await stage.run {
+      let first = try #require(await stage.arrivals.next())
+      let pid = try #require(await stage.instance.report().pid)
+      kill(pid, SIGSTOP)
+      // Quiet for fifteen seconds, no answer to the ping within ten.
+      await stage.clock.sleepers(1)
+      stage.clock.advance(by: .seconds(15))
+      await stage.clock.sleepers(1)
+      stage.clock.advance(by: .seconds(10))
+      await stage.waitFor("it did not answer a ping within 10")
+      let second = try #require(await stage.arrivals.next())
+      #expect(second !== first)
+    }
+  }
+}
