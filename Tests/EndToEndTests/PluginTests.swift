@@ -119,7 +119,10 @@ extension EndToEnd {
     @Test func `a plugin's complaint about its settings names the line`() async throws {
       let config = RelayFixture.usualConfig + "\nplugins:\n  attachments:\n    imageMegabytes: 5000\n"
       try await RelayFixture.run(config: config) { relay in
-        try await problem(relay, "attachments", "relay.yaml:13:21: imageMegabytes must be from 1 to 100")
+        let text = try #require(FileManager.default.contents(atPath: relay.folders.home + "/relay.yaml"))
+        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let line = try #require(lines.firstIndex { $0.contains("imageMegabytes") }) + 1
+        try await problem(relay, "attachments", "relay.yaml:\(line):21: imageMegabytes must be from 1 to 100")
       }
     }
 
