@@ -14,7 +14,8 @@ let strict: [SwiftSetting] = [
 let package = Package(
   name: "pi-relay",
   products: [
-    .library(name: "PluginSDK", targets: ["PluginSDK"])
+    .library(name: "PluginSDK", targets: ["PluginSDK"]),
+    .library(name: "PluginTestKit", targets: ["PluginTestKit"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -33,6 +34,9 @@ let package = Package(
     .target(name: "RelayHTTP", dependencies: ["CCurl", "RelayPipes"], path: "Sources/SDK/HTTP", swiftSettings: strict),
     .target(
       name: "PluginSDK", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/SDK/Plugin", swiftSettings: strict),
+    .target(
+      name: "PluginTestKit", dependencies: ["CLinux", "PluginSDK", "RelayPipes"], path: "Sources/SDK/TestKit",
+      swiftSettings: strict),
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
@@ -100,6 +104,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
       name: "RelayHTTPTests", dependencies: ["RelayHTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -111,9 +116,10 @@ let package = Package(
         "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
       ],
       swiftSettings: strict),
-    .testTarget(name: "FormatterTests", dependencies: ["Formatter", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "FormatterTests", dependencies: ["Formatter", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
-    .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire"], swiftSettings: strict),
+    .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire"], swiftSettings: strict),
   ]

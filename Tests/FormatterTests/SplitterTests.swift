@@ -1,5 +1,6 @@
 import Formatter
 import RelayWire
+import TestSupport
 import Testing
 
 private func split(
@@ -191,18 +192,5 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     let long = line("bash", ["command": .string(String(repeating: "x", count: 500))])
     #expect(long.count < 130 && long.contains("…"))
     #expect(line("bash", ["command": "echo `date`"]) == "🔧 **bash** `` $ echo `date` ``")
-  }
-}
-
-/// A small, repeatable source of random numbers.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

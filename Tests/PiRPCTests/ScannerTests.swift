@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PiRPC
 import RelayWire
+import TestSupport
 import Testing
 
 /// The recordings of the real program, by dialect.
@@ -142,19 +143,6 @@ private func scanDelta(_ bytes: [UInt8], with scanner: inout PiEventScanner) -> 
       Array(raw.utf8).withUnsafeBytes { text.append($0, escaped: true) }
     }
     #expect(String(decoding: text.take(), as: UTF8.self) == #"a🦊bc\ud83ed"#)
-  }
-}
-
-/// A small, repeatable source of random numbers.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
 

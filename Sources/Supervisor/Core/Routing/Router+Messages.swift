@@ -1,0 +1,145 @@
+internal import PiRPC
+internal import RelayConfig
+internal import RelayStore
+internal import RelayWire
+
+// What a message is: a command, the answer to a question, or a prompt; and what becomes of it.
+extension Router {
+  func process(_ arrival: Arrival, _ key: ConversationKey) async {
+    switch arrival {
+    case .message(let message, let link): await process(message, link, key)
+    case .action(let action, let link): await process(action, link, key)
+    }
+  }
+
+  private func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
+    // Forwarded words are another's: neither a command nor an answer.
+    let areOwn = message.forwarded != true
+    if areOwn, let (name, arguments) = CommandRegistry.parse(message.text), let command = CommandRegistry.command(name)
+    {
+      let call = CommandCall(name: command.name, arguments: arguments, message: message, link: link)
+      if let answer = await command.run(self, call) { await say(answer, to: key) }
+      // /steer and /followup made a prompt of it, which settles it itself.
+      if command.name != "steer", command.name != "followup" { await settle(message, key) }
+      return
+    }
+    if areOwn, !message.text.trimmingWhitespace().isEmpty, let session = await store.binding(of: key),
+      let record = dialogs.first(of: session)
+    {
+      await answer(record, message, key)
+      return
+    }
+    if message.text.trimmingWhitespace().lowercased() == "/cancel" {
+      await say("There is no open question to cancel.", to: key)
+      await settle(message, key)
+      return
+    }
+    if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
+  }
+
+  /// A message that was no prompt is done.
+  func settle(_ message: MessageReceived, _ key: ConversationKey) async {
+    do {
+      try await store.advance(MessageKey(conversation: key, id: message.id), to: .settled)
+    } catch {
+      log("\(key): that a message is done could not be stored: \(error)")
+    }
+    places[key]?.output.post(.settled(message: message.id, .handled))
+  }
+
+  /// Gives a message to the conversation's session, beginning one if there is none. Answers what to say about it.
+  func prompt(_ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy) async -> String? {
+    let key = key(link, message.conversation)
+    let attachments = message.attachments ?? []
+    guard !message.text.trimmingWhitespace().isEmpty || !attachments.isEmpty else {
+      await settle(message, key)
+      return nil
+    }
+    let session: Session
+    if let bound = await boundSession(key) {
+      session = bound
+      // A conversation that came back after a restart of its messenger watches again.
+      if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+    } else {
+      session = await makeSession(key, link, name: nil, directory: nil, model: nil)
+      await bind(key, to: session)
+    }
+    var prompt = Prompt(
+      key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
+      attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
+    prompt.hosts = link.capabilities.attachmentHosts
+    if mode == .steer, await session.steer(prompt) {
+      // The run it goes into has an outcome of its own.
+      places[key]?.output.post(.settled(message: message.id, .handled))
+      return "↪️ Told the working agent."
+    }
+    switch await session.enqueue(prompt) {
+    case .next: return nil
+    case .queued(let before):
+      return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
+    case .closed:
+      // Closed a moment ago from elsewhere: the message begins another.
+      await forget(session)
+      return await self.prompt(message, link, as: mode)
+    case .full(let count):
+      do {
+        try await store.advance(prompt.key, to: .dropped)
+      } catch {
+        log("\(key): that a message was refused could not be stored: \(error)")
+      }
+      places[key]?.output.post(.settled(message: message.id, .failed))
+      return "❌ \(count) messages wait already, so this one was not taken. Try again later."
+    }
+  }
+
+  // MARK: - Answers to questions
+
+  private func answer(_ record: DialogRecord, _ message: MessageReceived, _ key: ConversationKey) async {
+    switch record.read(message.text) {
+    case .unclear(let hint): await say(hint, to: key)
+    case .answer(let answer, let label): await settle(record, answer, label, by: message.sender, key)
+    }
+    await settle(message, key)
+    // Files that came with an answer are a message of their own, not lost.
+    if let attachments = message.attachments, !attachments.isEmpty, let link = places[key]?.holder.current {
+      var rest = message
+      rest.id += "#files"
+      rest.text = ""
+      let stored = StoredMessage(key: MessageKey(conversation: key, id: rest.id), message: rest)
+      do {
+        if try await store.accept(stored, state: nil), let text = await prompt(rest, link, as: .followUp) {
+          await say(text, to: key)
+        }
+      } catch {
+        log("\(key): files that came with an answer could not be stored: \(error)")
+      }
+    }
+  }
+
+  private func process(_ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
+    let parts = action.action.split(separator: ":").map(String.init)
+    guard parts.count == 2, let number = Int(parts[1]), let record = dialogs.record(parts[0]),
+      record.session == (await store.binding(of: key))
+    else {
+      await say("That question is settled already.", to: key)
+      return
+    }
+    switch record.read(button: number) {
+    case .unclear(let hint): await say(hint, to: key)
+    case .answer(let answer, let label): await settle(record, answer, label, by: action.sender, key)
+    }
+  }
+
+  private func settle(
+    _ record: DialogRecord, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
+  ) async {
+    guard dialogs.claim(record.id) != nil, let session = await host.session(record.session),
+      await session.answer(record.dialog.id, answer)
+    else {
+      await say("That question is settled already.", to: key)
+      return
+    }
+    let text = "✔ \(SafeText.line(record.dialog.title, limit: 120)) — \(label) (\(SafeText.line(sender.name)))"
+    watchers.settle(record, text: text)
+  }
+}

@@ -1,0 +1,81 @@
+import PluginSDK
+import PluginTestKit
+import Testing
+
+/// A messenger that says one thing by itself and repeats what it is told to send.
+private struct Parrot: Plugin {
+  static let name = "parrot"
+
+  private struct Settings: Decodable {
+    var greeting: String
+  }
+
+  private let host = Latch<Host>()
+  private let greeting = Latch<String>()
+
+  init() {}
+
+  func start(_ host: Host) async throws -> Capabilities {
+    greeting.set(try host.config(as: Settings.self).greeting)
+    self.host.set(host)
+    return .messenger(maximumTextLength: 100)
+  }
+
+  func run() async throws {
+    guard let host = host.value, let greeting = greeting.value else { return }
+    if greeting == "fail" { throw WireError(.internalError, "the platform is gone") }
+    try await host.received(
+      MessageReceived(
+        id: "1", conversation: Conversation(id: "c"), sender: Sender(id: "u", name: "U"), text: greeting))
+    try await host.save(state: ["said": .string(greeting)])
+  }
+
+  func send(_ request: MessageSend) async throws -> Receipt {
+    if request.text == "too fast" { throw DeliveryFailure.rateLimited(retryAfter: 2) }
+    return Receipt(message: "sent:\(request.text)")
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PluginTests {
+  @Test func `a plugin shakes hands, hands over, saves, sends and leaves`() async throws {
+    let harness = try PluginHarness<Parrot>(config: ["greeting": "hello"])
+    let about = try await harness.start()
+    #expect(about.name == "parrot" && about.kinds == [.messenger] && about.protocolVersion == 1)
+    var messages = harness.received.makeAsyncIterator()
+    #expect(await messages.next()?.text == "hello")
+    var states = harness.saved.makeAsyncIterator()
+    #expect(await states.next() == ["said": "hello"])
+    let receipt = try await harness.request(MessageSend(key: "k", conversation: "c", text: "hi"))
+    #expect(receipt.message == "sent:hi")
+    await harness.stop()
+  }
+
+  @Test func `a missing setting is named by its path`() async throws {
+    let harness = try PluginHarness<Parrot>()
+    await #expect(
+      throws: WireError(
+        .configuration, "the configuration is not usable", data: [["path": "greeting", "message": "is missing"]])
+    ) { try await harness.start() }
+    await harness.stop()
+  }
+
+  @Test func `failures keep their kind, and what is not implemented says so`() async throws {
+    let harness = try PluginHarness<Parrot>(config: ["greeting": "x"])
+    _ = try await harness.start()
+    await #expect(throws: DeliveryFailure.rateLimited(retryAfter: 2)) {
+      try await harness.request(MessageSend(key: "k", conversation: "c", text: "too fast"))
+    }
+    await #expect(throws: WireError(.methodNotFound, "parrot does not do message.edit")) {
+      try await harness.request(MessageEdit(conversation: "c", message: "m", text: "t"))
+    }
+    await harness.stop()
+  }
+
+  @Test func `a plugin whose own work fails does not look alive`() async throws {
+    let harness = try PluginHarness<Parrot>(config: ["greeting": "fail"])
+    _ = try await harness.start()
+    // The connection ends by itself: nothing is received any more.
+    for await _ in harness.received {}
+    await harness.stop()
+  }
+}
