@@ -62,6 +62,24 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     for request in requests { #expect(text.contains("\"method\":\"\(request.method)\""), "\(request.method)") }
   }
 
+  @Test func `the schema knows every request, its members and its answer`() throws {
+    let schema = try JSONCoding.decode(JSONValue.self, from: Array(document("docs/plugin-protocol.schema.json").utf8))
+    let described = schema["$defs"]?["requests"]?["oneOf"]?.arrayValue ?? []
+    var members: [String: Set<String>] = [:]
+    for request in described {
+      let method = try #require(request["properties"]?["method"]?["const"]?.stringValue)
+      members[method] = Set((request["properties"]?["params"]?["properties"]?.objectValue ?? [:]).keys)
+    }
+    #expect(Set(members.keys) == Set(requests.map { $0.method }))
+    for line in try examples() {
+      let value = try JSONCoding.decode(JSONValue.self, from: Array(line.utf8))
+      guard let method = value["method"]?.stringValue else { continue }
+      let used = Set((value["params"]?.objectValue ?? [:]).keys)
+      #expect(used.isSubset(of: members[method] ?? []), "\(method)")
+      #expect(schema["$defs"]?["results"]?[method] != nil)
+    }
+  }
+
   @Test func `the example configuration loads, and shows the defaults`() throws {
     let text = try document("docs/relay.example.yaml")
     let config = try ConfigReader(environment: [:]).read(Array(text.utf8), file: "relay.example.yaml").config

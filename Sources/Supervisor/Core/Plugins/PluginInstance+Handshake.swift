@@ -1,0 +1,75 @@
+internal import Glibc
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+// The handshake, and what is said when it fails.
+extension PluginInstance {
+  enum Greeting: Sendable {
+    case success(PluginLink)
+    case failure(Ending)
+  }
+
+  func greet(
+    _ peer: Peer, _ child: ChildProcess, data: String, spool: String, early: Locked<String?>
+  ) async -> Greeting {
+    let request = InitializeRequest(
+      host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
+      config: specification.settings, state: await surroundings.store.pluginState(of: name), dataDir: data,
+      spoolDir: spool)
+    do {
+      let about = try await peer.request(request, within: Self.handshakeLimit)
+      if let junk = early.withLock({ $0 }) { return .failure(.ended(Self.junkExplanation(junk), worked: false)) }
+      guard ProtocolVersion.supported.contains(about.protocolVersion) else {
+        return .failure(
+          .misconfigured(
+            "it speaks protocol version \(about.protocolVersion), this pi-relayd \(ProtocolVersion.supported); "
+              + "install a matching version of one of them"))
+      }
+      return .success(
+        PluginLink(
+          name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
+          spoolFolder: spool, isLocal: false, peer: peer,
+          hung: { [weak child, log = surroundings.log, name] why in
+            log("\(name) hangs (\(why)) and is ended")
+            child?.signal(SIGKILL)
+          }))
+    } catch {
+      return .failure(await explain(error, child, early))
+    }
+  }
+
+  private var messenger: Config.Messenger {
+    if let messenger = specification.messenger { return messenger }
+    return Config.Messenger(kind: specification.executable.name, instance: "default")
+  }
+
+  private static func junkExplanation(_ junk: String) -> String {
+    "it printed \(junk.debugDescription) on standard output before the handshake; standard output is for the protocol, "
+      + "logs belong on standard error"
+  }
+
+  private func explain(_ error: PeerError, _ child: ChildProcess, _ early: Locked<String?>) async -> Ending {
+    if case .refused(let refusal) = error, refusal.code == .configuration {
+      let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) } ?? []
+      let text =
+        problems.isEmpty ? refusal.message : problems.map(describe).joined(separator: "; ")
+      return specification.isConfigured ? .misconfigured(text) : .unconfigured(text)
+    }
+    if let junk = early.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
+    switch error {
+    case .timedOut: return .ended("it did not answer the handshake within \(Self.handshakeLimit)", worked: false)
+    case .closed, .notSent:
+      // It has closed its output; give it a moment to end, so that the message can say how.
+      let exit = await child.tearDown([.wait(.seconds(1))], clock: surroundings.timekeeper.clock)
+      return .ended("\(exit) before the handshake", worked: false)
+    case .refused, .unreadable: return .ended("the handshake failed: \(error)", worked: false)
+    }
+  }
+
+  private func describe(_ problem: ConfigurationProblem) -> String {
+    let place = surroundings.locate(name, problem.path).map { "\($0): " } ?? ""
+    return "\(place)\(problem.path) \(problem.message)"
+  }
+}
