@@ -87,7 +87,8 @@ let package = Package(
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Benchmarks
     .executableTarget(
-      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayPipes", "RelayWire"], path: "Benchmarks/reader",
+      name: "pi-relay-bench", dependencies: ["PiRPC", "PluginSDK", "RelayPipes", "RelayWire"],
+      path: "Benchmarks/reader",
       swiftSettings: strict),
     // MARK: Tests
     .executableTarget(name: "splice", path: "Tests/Fixtures/splice"),

@@ -1,5 +1,6 @@
 import Glibc
 import PiRPC
+import PluginSDK
 import RelayPipes
 import RelayWire
 
@@ -7,10 +8,14 @@ import RelayWire
 /// standard input and prints how many deltas there were and how long the text was.
 @main enum ReaderMain {
   static func main() async {
+    // Under the names that the daemon starts it by, it is the agent or the messenger of the latency measurement.
+    if CommandLine.arguments[0].hasSuffix("/latency-agent") { return Latency.agent() }
+    if CommandLine.arguments[0].hasSuffix("/latency") { return await LatencyMessenger.main() }
     switch CommandLine.arguments.dropFirst().first {
     case "generate": generate(cumulative: CommandLine.arguments.last == "cumulative")
     case "read": await read()
-    default: StandardError.say("usage: pi-relay-bench generate delta|cumulative | read")
+    case "pingpong": Latency.pingPong()
+    default: StandardError.say("usage: pi-relay-bench generate delta|cumulative | read | pingpong")
     }
   }
 

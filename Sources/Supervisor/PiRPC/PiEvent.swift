@@ -66,6 +66,25 @@ package struct PiResponse: Sendable, Equatable {
   }
 }
 
+extension PiResponse {
+  /// `data.leafId` of an answer to `get_entries`, found without decoding the entries before it: a session may have
+  /// thousands.
+  package var leafID: String? {
+    line.withUnsafeBytes { bytes in
+      var leaf: String?
+      var cursor = JSONCursor(bytes)
+      _ = cursor.members { key, cursor in
+        guard key.equals("data") else { return true }
+        return cursor.members { key, cursor in
+          if key.equals("leafId") { leaf = cursor.text() }
+          return true
+        }
+      }
+      return leaf
+    }
+  }
+}
+
 // What the answers we read hold; everything optional that some release leaves out.
 
 package struct PiState: Decodable, Sendable, Equatable {

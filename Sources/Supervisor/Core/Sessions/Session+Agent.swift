@@ -92,8 +92,13 @@ extension Session {
   /// The session's last entry, so that after a crash it can be told what has come after.
   func lastEntry(_ connection: PiConnection) async -> String? {
     guard agent?.takesSessionID == true else { return nil }
-    let answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout)
-    return try? answer?.data(PiEntries.self).leafId
+    var answer = try? await connection.send(.getEntries(since: lastLeaf), within: pi.answerTimeout)
+    // The session may have been rewound from elsewhere.
+    if answer?.success == false, lastLeaf != nil {
+      answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout)
+    }
+    lastLeaf = answer?.leafID ?? lastLeaf
+    return lastLeaf
   }
 
   /// Whether the session holds a message of the person newer than `last`: then the agent had taken it.

@@ -82,8 +82,13 @@ extension Session {
   /// Sends the prompt and waits until the run has ended one way or another.
   private func converse(_ connection: PiConnection, _ prepared: PreparedPrompt) async -> Ending {
     let number = runNumber
+    // Closed when the run is over, which ends both who watch its time.
     let over = Mailbox<Void>()
-    defer { over.close() }
+    let startIsOver = Mailbox<Void>()
+    defer {
+      over.close()
+      startIsOver.close()
+    }
     if let limit = settings.callTimeout {
       nursery.add { [self, clock = surroundings.timekeeper.clock] in
         do {
@@ -101,7 +106,7 @@ extension Session {
       }
       runWaiter = continuation
       nursery.add { [self] in await send(prepared, connection, number) }
-      nursery.add { [self] in await watchStart(connection, number, over) }
+      nursery.add { [self] in await watchStart(connection, number, startIsOver) }
     }
   }
 
@@ -126,8 +131,15 @@ extension Session {
 
   /// Ends a pi that neither begins a run nor answers, unless it waits for a person.
   private func watchStart(_ connection: PiConnection, _ number: Int, _ over: Mailbox<Void>) async {
-    let timekeeper = surroundings.timekeeper
-    while await timekeeper.sleep(for: pi.answerTimeout) {
+    while true {
+      do {
+        try await withDeadline(pi.answerTimeout, clock: surroundings.timekeeper.clock) { _ = await over.next() }
+        return
+      } catch is CancellationError {
+        return
+      } catch {
+        // The time is over, the run is not.
+      }
       guard isCurrent(number), run?.started == false else { return }
       guard openDialogs.isEmpty, run?.isAnswered != true else { continue }
       surroundings.log("session \(name): pi took no message within \(pi.answerTimeout) and is ended")

@@ -42,6 +42,8 @@ package actor Session {
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
   var leaving: PiConnection?
   var state: PiState?
+  /// The session's last entry when it was last asked for: only what is newer is asked for again.
+  var lastLeaf: String?
   var agent: AgentProgram?
   var restartsForModel = false
   var run: SessionRun?
