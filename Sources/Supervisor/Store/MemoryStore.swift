@@ -4,7 +4,8 @@ package import RelayWire
 package actor MemoryStore: Store {
   /// Finished messages remembered, so that a repeat of one is recognised.
   static let rememberedMessages = 20_000
-  static let rememberedSends = 5_000
+  /// Settled sends are of no further use; a few are kept for looking at.
+  static let rememberedSends = 128
 
   private var messages: [MessageKey: StoredMessage] = [:]
   private var stages: [MessageKey: MessageStage] = [:]
@@ -49,8 +50,8 @@ package actor MemoryStore: Store {
     sends[key]?.result = result
     settledSends.append(key)
     if settledSends.count > Self.rememberedSends {
-      for old in settledSends.prefix(500) { sends[old] = nil }
-      settledSends.removeFirst(500)
+      for old in settledSends.prefix(64) { sends[old] = nil }
+      settledSends.removeFirst(64)
     }
   }
 
