@@ -197,7 +197,19 @@ package actor FakeMessenger {
     nextWatcher += 1
     let number = nextWatcher
     watchers[number] = condition
-    await withCheckedContinuation { waiting[number] = $0 }
+    // Cancelled by the test's time limit: then it goes on, and fails.
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if Task.isCancelled { continuation.resume() } else { waiting[number] = continuation }
+      }
+    } onCancel: {
+      Task { await self.giveUp(number) }
+    }
+  }
+
+  private func giveUp(_ number: Int) {
+    watchers[number] = nil
+    waiting.removeValue(forKey: number)?.resume()
   }
 
   package func waitForText(_ text: String, in conversation: String = "c1") async {
@@ -235,6 +247,7 @@ package actor FakeMessenger {
 
   package func request<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
     while true {
+      try Task.checkCancellation()
       let generation = generation
       await wait { $0.peer != nil }
       guard let peer else { continue }

@@ -43,6 +43,7 @@ package struct Folders: Sendable, Equatable {
 
   /// Removes what an instance kept. For terminals, which come back under other names.
   func remove(_ instance: String) {
+    // What cannot be removed, or was never made, harms nobody.
     for folder in [spool(instance), data(instance)] { try? FileManager.default.removeItem(atPath: folder) }
   }
 

@@ -43,17 +43,23 @@ package struct PluginDiscovery: Sendable {
   /// person dropped in goes before what came with the daemon.
   package func scan() -> Result {
     var result = Result()
-    for name in Self.names(in: droppedFolder) { consider(name, &result) }
+    do {
+      for name in try Self.names(in: droppedFolder) { consider(name, &result) }
+    } catch {
+      result.problems.append("\(droppedFolder) cannot be read; check its permissions")
+    }
     if let bundledFolder {
-      for name in Self.names(in: bundledFolder) where name.hasPrefix(Self.prefix) && !Self.notPlugins.contains(name) {
+      // Whether plugins came with this installation is for `doctor` to say.
+      for name in (try? Self.names(in: bundledFolder)) ?? []
+      where name.hasPrefix(Self.prefix) && !Self.notPlugins.contains(name) {
         considerBundled(name, in: bundledFolder, &result)
       }
     }
     return result
   }
 
-  private static func names(in folder: String) -> [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+  private static func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
   }
 
   private func consider(_ file: String, _ result: inout Result) {

@@ -217,6 +217,7 @@ package final class ChildProcess: Sendable {
       arrival.yield(exit)
       arrival.finish()
     }
+    // Nil is the answer for a limit that passed, and for a caller that was cancelled.
     return try? await withDeadline(limit, clock: clock) {
       for await exit in exits { return exit }
       throw CancellationError()

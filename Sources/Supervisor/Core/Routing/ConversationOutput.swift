@@ -344,6 +344,7 @@ actor ConversationOutput {
       return
     }
     _ = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
+    // Sent or given up; what cannot be removed stays in a folder of the instance's own.
     try? FileManager.default.removeItem(atPath: path)
   }
 

@@ -174,6 +174,7 @@ struct Delivery: Sendable {
     guard let link = await holder.wait() else { return .unknowable }
     if link.capabilities.lookup == true {
       let request = MessageLookup(conversation: conversation.conversation, key: key)
+      // A messenger that cannot say leaves it unknown, whatever the reason.
       guard let found = try? await link.request(request) else { return .unknowable }
       return found.message.map(Resolution.sent) ?? .notSent
     }

@@ -85,6 +85,7 @@ package actor Services {
   }
 
   package func toolLines(_ request: FormatTool) async -> [String] {
+    // Without the formatter, or when it fails, the tools' names alone are shown.
     if let link = link(for: FormatTool.method), let reply = try? await link.request(request, within: Self.renderLimit) {
       return reply.lines
     }
