@@ -87,7 +87,7 @@ let package = Package(
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Benchmarks
     .executableTarget(
-      name: "pi-relay-bench", dependencies: ["PiRPC", "PluginSDK", "RelayPipes", "RelayWire"],
+      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayPipes", "RelayWire"],
       path: "Benchmarks/reader",
       swiftSettings: strict),
     // MARK: Tests
@@ -122,6 +122,8 @@ let package = Package(
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
-    .testTarget(name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
   ]
 )

@@ -1,10 +1,12 @@
 import Glibc
-import PluginSDK
 import RelayPipes
 import RelayWire
 
 /// The way of one delta through the relay: an agent that writes the time into each, and a messenger that reads it.
 enum Latency {
+  /// Microseconds between deltas.
+  private static let gap: UInt32 = 4_000
+
   static func now() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -30,17 +32,29 @@ enum Latency {
     }
   }
 
+  /// A delta is the time in nanoseconds modulo ten seconds: as short as a real one.
+  private static let digits = 10
+  private static let turn = 10_000_000_000
+
   private static func stream() {
     say(#"{"type":"agent_start"}"#)
     say(#"{"type":"message_start","message":{"role":"user","content":[]}}"#)
     var text = ""
+    let zeros = String(repeating: "0", count: digits)
+    var line = Array(
+      (#"{"type":"message_update","usage":{"input":0,"output":0},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":""#
+        + zeros + " \"}}\n").utf8)
+    let place = line.count - 5 - digits
     for _ in 0..<300 {
-      let delta = "\(now()) "
-      text += delta
-      say(
-        #"{"type":"message_update","usage":{"input":0,"output":0},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"\#(delta)"}}"#
-      )
-      usleep(4_000)
+      // Written into a line that is ready, so that no more than the time lies between the clock and the pipe.
+      var time = now()
+      for index in (place..<place + digits).reversed() {
+        line[index] = UInt8(ascii: "0") + UInt8(time % 10)
+        time /= 10
+      }
+      _ = write(1, line, line.count)
+      text += String(decoding: line[place...place + digits], as: UTF8.self)
+      usleep(gap)
     }
     say(
       #"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"\#(text)"}],"stopReason":"stop"}}"#
@@ -49,74 +63,91 @@ enum Latency {
     say(#"{"type":"agent_settled"}"#)
   }
 
-  /// Microseconds of the median of 2,000 round trips of 300 bytes between two processes over pipes.
+  /// One end of a bare round trip: sends back what comes.
+  static func echo() {
+    var bytes = [UInt8](repeating: 0, count: 300)
+    while read(0, &bytes, 300) == 300 { _ = write(1, bytes, 300) }
+  }
+
+  /// The other end: tells the median of 500 round trips of 300 bytes in microseconds, on standard error. They are as
+  /// far apart as the agent's deltas, so that both find the machine equally asleep.
   static func pingPong() {
-    var forth: [Int32] = [0, 0]
-    var back: [Int32] = [0, 0]
-    guard pipe(&forth) == 0, pipe(&back) == 0 else { return }
     var bytes = [UInt8](repeating: 1, count: 300)
-    let (there, here) = (forth, back)
-    LoopThread.start(name: "echo") {
-      var bytes = [UInt8](repeating: 0, count: 300)
-      while read(there[0], &bytes, 300) == 300 { _ = write(here[1], bytes, 300) }
-    }
     var times: [Int] = []
-    for _ in 0..<2_000 {
+    for _ in 0..<500 {
+      usleep(gap)
       let began = now()
-      _ = write(there[1], bytes, 300)
-      _ = read(here[0], &bytes, 300)
+      _ = write(1, bytes, 300)
+      _ = read(0, &bytes, 300)
       times.append(now() - began)
-      usleep(500)
     }
-    print(Double(times.sorted()[times.count / 2]) / 1_000)
-  }
-}
-
-/// Notes for each edit how old its last delta is; says a prompt by itself; writes the median to its configured file.
-struct LatencyMessenger: Plugin {
-  static let name = "latency"
-  private struct Settings: Decodable { var result: String }
-  private let host = Latch<Host>()
-  private let result = Latch<String>()
-  private let ages = Locked<[Int]>([])
-
-  init() {}
-
-  func start(_ host: Host) async throws -> Capabilities {
-    result.set(try host.config(as: Settings.self).result)
-    self.host.set(host)
-    var capabilities = Capabilities.messenger(
-      maximumTextLength: 100_000, unit: .graphemes, dialect: "markdown", edit: true)
-    capabilities.outcomes = true
-    capabilities.minimumEditInterval = 0
-    return capabilities
+    StandardError.say("\(Double(times.sorted()[times.count / 2]) / 1_000)")
   }
 
-  func run() async throws {
-    _ = try await host.value?.received(
-      MessageReceived(id: "1", conversation: Conversation(id: "c"), sender: Sender(id: "u", name: "u"), text: "go"))
+  /// A messenger that notes how old the newest delta is when it reads it, before it looks at anything else; says a
+  /// prompt by itself; writes the median to its configured file.
+  static func messenger() {
+    var buffer = [UInt8](repeating: 0, count: EventLoop.chunkSize)
+    var framer = LineFramer(maximumLineLength: ProtocolLimits.maximumLineLength)
+    var ages: [Int] = []
+    var result = ""
+    while true {
+      let count = read(0, &buffer, buffer.count)
+      let arrived = now()
+      guard count > 0 else { return }
+      buffer.withUnsafeBytes { bytes in
+        framer.feed(UnsafeRawBufferPointer(rebasing: bytes[..<count]), judge: { _ in true }) { framed in
+          guard case .line(let line) = framed, let envelope = Envelope(line),
+            case .request(.integer(let id), let method) = envelope.kind
+          else { return }
+          answer(id, method)
+          switch method {
+          case "initialize": result = begin(line)
+          case "message.send", "message.edit":
+            if let stamp = lastDelta(line) { ages.append(((arrived - stamp) % turn + turn) % turn) }
+          case "message.settled":
+            guard !ages.isEmpty, let out = fopen(result, "we") else { return }
+            fputs("\(Double(ages.sorted()[ages.count / 2]) / 1_000)\n", out)
+            fclose(out)
+          default: break
+          }
+        }
+      }
+    }
   }
 
-  private func note(_ text: String) {
-    let now = Latency.now()
-    let last = text.split(separator: " ").last.flatMap { Int($0) }
-    if let last { ages.withLock { $0.append(now - last) } }
+  /// Says a prompt, and answers where the result goes.
+  private static func begin(_ line: UnsafeRawBufferPointer) -> String {
+    say(
+      #"{"jsonrpc":"2.0","id":1,"method":"message.received","params":{"id":"1","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"u"},"text":"go"}}"#
+    )
+    let value = try? JSONCoding.decode(JSONValue.self, from: line)
+    return value?["params"]?["config"]?["result"]?.stringValue ?? ""
   }
 
-  func send(_ request: MessageSend) async throws -> Receipt {
-    note(request.text)
-    return Receipt(message: "1")
+  /// The time in the last delta of a growing text: the digits before its last space.
+  private static func lastDelta(_ line: UnsafeRawBufferPointer) -> Int? {
+    var stamp: Int?
+    var cursor = JSONCursor(line)
+    _ = cursor.members { key, cursor in
+      guard key.equals("params") else { return true }
+      return cursor.members { key, cursor in
+        guard key.equals("text"), let (range, _) = cursor.string(), range.count > digits else { return true }
+        stamp = Int(String(decoding: line[range.upperBound - digits - 1..<range.upperBound - 1], as: UTF8.self))
+        return true
+      }
+    }
+    return stamp
   }
 
-  func edit(_ request: MessageEdit) async throws -> Receipt {
-    if request.streaming == true { note(request.text) }
-    return Receipt(message: "1")
-  }
-
-  func settled(_ request: MessageSettled) async throws {
-    let sorted = ages.withLock { $0.sorted() }
-    guard !sorted.isEmpty, let file = result.value, let out = fopen(file, "we") else { return }
-    fputs("\(Double(sorted[sorted.count / 2]) / 1_000)\n", out)
-    fclose(out)
+  private static func answer(_ id: Int64, _ method: String) {
+    let reply =
+      switch method {
+      case "initialize":
+        #"{"protocolVersion":1,"name":"latency","version":"1","kinds":["messenger"],"capabilities":{"maximumTextLength":100000,"lengthUnit":"graphemes","dialect":"markdown","edit":true,"minimumEditInterval":0,"outcomes":true}}"#
+      case "message.send", "message.edit": #"{"message":"1"}"#
+      default: "{}"
+      }
+    say(#"{"jsonrpc":"2.0","id":\#(id),"result":\#(reply)}"#)
   }
 }

@@ -1,6 +1,5 @@
 import Glibc
 import PiRPC
-import PluginSDK
 import RelayPipes
 import RelayWire
 
@@ -10,12 +9,13 @@ import RelayWire
   static func main() async {
     // Under the names that the daemon starts it by, it is the agent or the messenger of the latency measurement.
     if CommandLine.arguments[0].hasSuffix("/latency-agent") { return Latency.agent() }
-    if CommandLine.arguments[0].hasSuffix("/latency") { return await LatencyMessenger.main() }
+    if CommandLine.arguments[0].hasSuffix("/latency") { return Latency.messenger() }
     switch CommandLine.arguments.dropFirst().first {
     case "generate": generate(cumulative: CommandLine.arguments.last == "cumulative")
     case "read": await read()
+    case "echo": Latency.echo()
     case "pingpong": Latency.pingPong()
-    default: StandardError.say("usage: pi-relay-bench generate delta|cumulative | read | pingpong")
+    default: StandardError.say("usage: pi-relay-bench generate delta|cumulative | read | echo | pingpong")
     }
   }
 

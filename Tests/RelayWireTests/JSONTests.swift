@@ -80,6 +80,69 @@ import Testing
   }
 }
 
+@Suite struct RequestLineTests {
+  private static let awkward = [
+    "", "plain", "\"quoted\" \\ back/slash", "a\nb\r\n\tc", String(decoding: (UInt8(0)..<0x20), as: UTF8.self),
+    "\u{7F}\u{2028}\u{2029}é🦊👩‍👩‍👧", "\u{FFFD}\u{FEFF}",
+  ]
+
+  @Test(arguments: awkward) func `what is quoted by hand is read back the same`(text: String) throws {
+    var line: [UInt8] = []
+    JSONText.quote(text, into: &line)
+    #expect(try JSONCoding.decode(JSONValue.self, from: line) == .string(text))
+    #expect(!line.contains { $0 < 0x20 })
+  }
+
+  @Test(arguments: awkward) func `an edit written by hand says what its encoder would say`(text: String) throws {
+    for streaming in [nil, true, false] {
+      for buttons in [nil, [[Button(id: "b", label: text)]]] {
+        let edit = MessageEdit(
+          conversation: text, message: "m\(text)", text: text + text, buttons: buttons, streaming: streaming)
+        var line: [UInt8] = []
+        try edit.writeParams(to: &line)
+        #expect(
+          try JSONCoding.decode(JSONValue.self, from: line)
+            == JSONCoding.decode(JSONValue.self, from: JSONCoding.encode(edit)))
+      }
+    }
+  }
+
+  @Test func `a request is one line with its id, method and parameters`() throws {
+    let line = try MessageDelete(conversation: "c", message: "m").line(id: 7)
+    #expect(line.last == 0x0A && line.dropLast().allSatisfy { $0 != 0x0A })
+    let expected: JSONValue = [
+      "jsonrpc": "2.0", "id": 7, "method": "message.delete", "params": ["conversation": "c", "message": "m"],
+    ]
+    #expect(try JSONCoding.decode(JSONValue.self, from: Array(line.dropLast())) == expected)
+  }
+}
+
+@Suite struct ReplyTests {
+  private func receipt(_ result: String) throws -> String {
+    try Array(#"{"jsonrpc":"2.0","id":1,"result":\#(result)}"#.utf8).withUnsafeBytes {
+      try MessageEdit.readReply(from: $0).message
+    }
+  }
+
+  @Test func `a receipt is read whatever stands around it`() throws {
+    #expect(try receipt(#"{"message":"7"}"#) == "7")
+    #expect(try receipt(#" { "extra":{"message":"no"}, "message" : "\ud83e\udd8a\n" , "more":[1] }"#) == "🦊\n")
+  }
+
+  @Test(arguments: ["null", "{}", #"{"message":7}"#, #"{"message":null}"#, "[]", #""7""#])
+  func `what is no receipt is an error`(result: String) {
+    #expect(throws: (any Error).self) { try receipt(result) }
+  }
+}
+
+@Suite struct LengthUnitTests {
+  @Test(arguments: LengthUnit.allCases) func `the quick look at a length agrees with counting`(unit: LengthUnit) {
+    for text in ["", "abc", "ééé", "🦊🦊", "👩‍👩‍👧x", "漢字"] {
+      for limit in 0...20 { #expect(unit.isWithin(limit, text) == (unit.count(text) <= limit)) }
+    }
+  }
+}
+
 @Suite struct EnvelopeTests {
   private func kind(_ text: String) -> Envelope.Kind? {
     Array(text.utf8).withUnsafeBytes { Envelope($0)?.kind }

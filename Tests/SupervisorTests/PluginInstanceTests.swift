@@ -38,7 +38,7 @@ private struct Silence: PluginAudience {
           messenger: nil),
         PluginSurroundings(
           folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"], store: MemoryStore(),
-          timekeeper: Timekeeper(clock: clock) { clock.elapsed }, restart: RestartPolicy(), logLimits: .init(),
+          timekeeper: Timekeeper(clock: clock), restart: RestartPolicy(), logLimits: .init(),
           audience: Silence(arrivals: arrivals), log: { said.post($0) }))
     }
 

@@ -28,6 +28,7 @@ public final class ManualClock: Clock, Sendable {
 
   public var now: Instant { Instant(offset: elapsed) }
   public var elapsed: Duration { state.withLock { $0.now } }
+  public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   public func sleep(until deadline: Instant, tolerance: Duration?) async throws {

@@ -32,7 +32,10 @@ package final class EventLoop: Sendable {
     var next: UInt64 = 1
     var callbacks: [UInt64: Callback] = [:]
     var errands: [@Sendable () -> Void] = []
+    var jobs: [UnownedJob] = []
     var started = false
+    /// Nil before the loop's thread runs.
+    var thread: pthread_t?
   }
 
   private let name: String
@@ -88,6 +91,10 @@ package final class EventLoop: Sendable {
   package func perform(_ errand: @escaping @Sendable () -> Void) {
     start()
     state.withLock { $0.errands.append(errand) }
+    wake()
+  }
+
+  private func wake() {
     var one: UInt64 = 1
     _ = write(wakeup, &one, 8)
   }
@@ -106,8 +113,9 @@ package final class EventLoop: Sendable {
     let capacity: Int32 = 64
     let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Int(capacity))
     defer { events.deallocate() }
+    state.withLock { $0.thread = pthread_self() }
     while true {
-      let count = epoll_wait(epoll, events, capacity, -1)
+      let count = epoll_wait(epoll, events, capacity, hasJobs ? 0 : -1)
       if count < 0 {
         if errno == EINTR { continue }
         return
@@ -118,8 +126,10 @@ package final class EventLoop: Sendable {
           runErrands()
         } else if let callback = state.withLock({ $0.callbacks[number] }) {
           callback(buffer)
+          runJobs()
         }
       }
+      runJobs()
     }
   }
 
@@ -131,6 +141,38 @@ package final class EventLoop: Sendable {
       return state.errands
     }
     for errand in errands { errand() }
+  }
+
+  // MARK: - As an executor
+
+  private var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
+
+  /// Jobs beget jobs: a chain goes on for so many turns before descriptors have theirs.
+  private static let longestChain = 32
+
+  private func runJobs() {
+    for _ in 0..<Self.longestChain {
+      let jobs = state.withLock { state in
+        defer { state.jobs = [] }
+        return state.jobs
+      }
+      if jobs.isEmpty { return }
+      for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+  }
+}
+
+/// Tasks on the path of every delta prefer the loop's thread: what a callback hands to them goes on without another
+/// thread being woken. Like callbacks, they must not block.
+extension EventLoop: TaskExecutor {
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    start()
+    let isElsewhere = state.withLock { state in
+      state.jobs.append(job)
+      return state.thread.map { pthread_equal($0, pthread_self()) == 0 } ?? true
+    }
+    if isElsewhere { wake() }
   }
 }
 

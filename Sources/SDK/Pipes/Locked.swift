@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A value behind a lock.
 ///
@@ -7,8 +7,8 @@ import Glibc
 ///
 /// `@unchecked`: the value is reached only inside `withLock`, which holds the lock for the whole call.
 package final class Locked<Value>: @unchecked Sendable {
-  private let lock: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  @usableFromInline let lock: UnsafeMutablePointer<pthread_mutex_t>
+  @usableFromInline var value: Value
 
   package init(_ value: sending Value) {
     self.value = value
@@ -22,7 +22,8 @@ package final class Locked<Value>: @unchecked Sendable {
   }
 
   /// Runs `body` with the value. Not re-entrant; nothing slow belongs in here.
-  package func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
+  @inlinable package func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result)
+    throws(Failure)
     -> Result
   {
     pthread_mutex_lock(lock)

@@ -1,24 +1,26 @@
-import DequeModule
+package import DequeModule
 
 /// A queue from many senders to one receiver, in order. Posting never waits; neighbours that can be merged are, so that
 /// a stream of small pieces stays one item while its receiver is busy.
 package final class Mailbox<Item: Sendable>: Sendable {
-  private struct State {
-    var items: Deque<Item> = []
-    var waiting: CheckedContinuation<Item?, Never>?
-    var closed = false
+  // Unsafe continuations, on the path of every delta: each is taken out of the state, under its lock, before it is
+  // resumed, and so resumed once.
+  @usableFromInline struct State {
+    @usableFromInline var items: Deque<Item> = []
+    @usableFromInline var waiting: UnsafeContinuation<Item?, Never>?
+    @usableFromInline var closed = false
   }
 
-  private let state = Locked(State())
-  private let merge: @Sendable (inout Item, Item) -> Bool
+  @usableFromInline let state = Locked(State())
+  @usableFromInline let merge: @Sendable (inout Item, Item) -> Bool
 
   /// - Parameter merge: takes a new item into the last waiting one; false when they must stay apart.
   package init(merge: @escaping @Sendable (inout Item, Item) -> Bool = { _, _ in false }) {
     self.merge = merge
   }
 
-  package func post(_ item: Item) {
-    let waiter: CheckedContinuation<Item?, Never>? = state.withLock { state in
+  @inlinable package func post(_ item: Item) {
+    let waiter: UnsafeContinuation<Item?, Never>? = state.withLock { state in
       guard !state.closed else { return nil }
       if let waiting = state.waiting {
         state.waiting = nil
@@ -32,7 +34,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
   }
 
   /// No more items come; those that wait are still received.
-  package func close() {
+  @inlinable package func close() {
     let waiter = state.withLock { state in
       state.closed = true
       defer { state.waiting = nil }
@@ -42,9 +44,11 @@ package final class Mailbox<Item: Sendable>: Sendable {
   }
 
   /// The next item, or nil when closed and empty, or cancelled. One receiver at a time.
-  package func next() async -> Item? {
+  @inlinable package func next(isolation: isolated (any Actor)? = #isolation) async -> Item? {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      // Named, so that the closure is the caller's too: otherwise each wait is a detour over another thread.
+      _ = isolation
+      return await withUnsafeContinuation { continuation in
         let ready: Item?? = state.withLock { state in
           if let item = state.items.popFirst() { return item }
           if state.closed || Task.isCancelled { return .some(nil) }
@@ -63,9 +67,12 @@ package final class Mailbox<Item: Sendable>: Sendable {
   }
 
   /// Forgets what waits.
-  package func clear() {
+  @inlinable package func clear() {
     state.withLock { $0.items = [] }
   }
 
-  package var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
+  /// Whether the receiver has taken everything and waits for more.
+  @inlinable package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+
+  @inlinable package var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 }

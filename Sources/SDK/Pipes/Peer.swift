@@ -40,9 +40,15 @@ package final class Peer: Sendable {
     case ignoredNotification(String)
   }
 
+  /// Taken out of the state, under its lock, before it is resumed, and so resumed once.
+  private struct Waiter {
+    let method: String
+    let continuation: UnsafeContinuation<[UInt8], any Error>
+  }
+
   private struct State {
     var nextID: Int64 = 1
-    var waiting: [Int64: CheckedContinuation<[UInt8], any Error>] = [:]
+    var waiting: [Int64: Waiter] = [:]
     var abandoned: Set<Int64> = []
     var open: [RequestID: Int] = [:]
     var openBytes = 0
@@ -56,20 +62,23 @@ package final class Peer: Sendable {
   private let incoming: AsyncStream<IncomingRequest>.Continuation
   private let state = Locked(State())
   private let outbox: Outbox
-  private let clock: any Clock<Duration>
+  private let limits: TimeLimits<Int64>
   private let oddity: @Sendable (Oddity) -> Void
   private let reader: Locked<LineReader?> = Locked(nil)
 
   /// Takes over both descriptors.
   package init(
     input: Int32, output: Int32, clock: any Clock<Duration> = SuspendingClock(),
-    now: @escaping @Sendable () -> Duration = Peer.monotonicTime,
     maximumLineLength: Int = ProtocolLimits.maximumLineLength,
     oddity: @escaping @Sendable (Oddity) -> Void = { _ in }
   ) {
-    self.clock = clock
-    self.now = now
+    now = clock.reading
     self.oddity = oddity
+    let state = state
+    limits = TimeLimits(clock: clock) { id in
+      let waiter = state.withLock { $0.waiting.removeValue(forKey: id) }
+      if let waiter { waiter.continuation.resume(throwing: PeerError.timedOut(method: waiter.method)) }
+    }
     outbox = Outbox(descriptor: output, limit: ProtocolLimits.maximumBytesInFlight)
     (requests, incoming) = AsyncStream.makeStream()
     let reader = LineReader(
@@ -86,13 +95,6 @@ package final class Peer: Sendable {
     try reader.withLock { $0 }?.start()
   }
 
-  /// The system's clock that stands still while the machine is suspended.
-  package static let monotonicTime: @Sendable () -> Duration = {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-  }
-
   /// How long ago the last line arrived.
   package var silence: Duration {
     now() - .nanoseconds(heard.load(ordering: .relaxed))
@@ -105,49 +107,45 @@ package final class Peer: Sendable {
   package var hasEnded: Bool { state.withLock { $0.ended } }
 
   /// Sends a request and waits for its answer.
-  package func request<Request: WireRequest>(_ request: Request, within limit: Duration?) async throws(PeerError)
-    -> Request.Reply
-  {
-    let answer = try await roundTrip(Request.method, within: limit) { id in
-      try JSONCoding.encode(RequestLine(id: .integer(id), method: Request.method, params: request))
-    }
+  package func request<Request: WireRequest>(
+    _ request: Request, within limit: Duration?, isolation: isolated (any Actor)? = #isolation
+  ) async throws(PeerError) -> Request.Reply {
+    let answer = try await roundTrip(request, within: limit, isolation: isolation)
     do {
-      return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: answer).result
+      return try answer.withUnsafeBytes { try Request.readReply(from: $0) }
     } catch {
       throw .unreadable(method: Request.method, "\(error)")
     }
   }
 
-  private func roundTrip(
-    _ method: String, within limit: Duration?, _ encode: @Sendable @escaping (Int64) throws -> [UInt8]
+  private func roundTrip<Request: WireRequest>(
+    _ request: Request, within limit: Duration?, isolation: isolated (any Actor)?
   ) async throws(PeerError) -> [UInt8] {
     let id = state.withLock { state in
       defer { state.nextID += 1 }
       return state.nextID
     }
     do {
-      return try await withDeadline(limit, clock: clock) { [self] in
-        try await withTaskCancellationHandler {
-          try await withCheckedThrowingContinuation { send(id, encode, $0) }
-        } onCancel: {
-          abandon(id)
-        }
+      return try await withTaskCancellationHandler {
+        // Named, so that the closure is the caller's too: otherwise each wait is a detour over another thread.
+        _ = isolation
+        return try await withUnsafeThrowingContinuation { send(id, request, within: limit, $0) }
+      } onCancel: {
+        abandon(id)
       }
     } catch let error as PeerError {
       throw error
-    } catch is DeadlineExceeded {
-      throw .timedOut(method: method)
     } catch {
       throw .closed
     }
   }
 
-  private func send(
-    _ id: Int64, _ encode: (Int64) throws -> [UInt8], _ continuation: CheckedContinuation<[UInt8], any Error>
+  private func send<Request: WireRequest>(
+    _ id: Int64, _ request: Request, within limit: Duration?, _ continuation: UnsafeContinuation<[UInt8], any Error>
   ) {
     let line: [UInt8]
     do {
-      line = try encode(id) + [0x0A]
+      line = try request.line(id: id)
     } catch {
       continuation.resume(throwing: PeerError.notSent("\(error)"))
       return
@@ -155,13 +153,14 @@ package final class Peer: Sendable {
     let refusal: PeerError? = state.withLock { state in
       if state.abandoned.remove(id) != nil { return .closed }
       if state.ended { return .notSent("the connection has ended") }
-      state.waiting[id] = continuation
+      state.waiting[id] = Waiter(method: Request.method, continuation: continuation)
       return nil
     }
     if let refusal {
       continuation.resume(throwing: refusal)
       return
     }
+    if let limit { limits.add(id, within: limit) }
     do {
       try outbox.send(line)
     } catch {
@@ -172,17 +171,19 @@ package final class Peer: Sendable {
 
   /// The waiter no longer waits. Remembers ids that were given up before they were sent.
   private func abandon(_ id: Int64) {
-    let waiter = state.withLock { state -> CheckedContinuation<[UInt8], any Error>? in
+    limits.remove(id)
+    let waiter = state.withLock { state -> Waiter? in
       if let waiter = state.waiting.removeValue(forKey: id) { return waiter }
       if state.nextID - id < 1_000 { state.abandoned.insert(id) }
       if state.abandoned.count > 1_000 { state.abandoned = state.abandoned.filter { state.nextID - $0 < 1_000 } }
       return nil
     }
-    waiter?.resume(throwing: PeerError.closed)
+    waiter?.continuation.resume(throwing: PeerError.closed)
   }
 
-  private func takeWaiter(_ id: Int64) -> CheckedContinuation<[UInt8], any Error>? {
-    state.withLock { $0.waiting.removeValue(forKey: id) }
+  private func takeWaiter(_ id: Int64) -> UnsafeContinuation<[UInt8], any Error>? {
+    limits.remove(id)
+    return state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation
   }
 
   /// Ends our side after what was sent is written; the other side sees end of file.
@@ -237,7 +238,7 @@ package final class Peer: Sendable {
     }
   }
 
-  private func waiter(for id: RequestID?) -> CheckedContinuation<[UInt8], any Error>? {
+  private func waiter(for id: RequestID?) -> UnsafeContinuation<[UInt8], any Error>? {
     if case .integer(let number)? = id, let waiter = takeWaiter(number) { return waiter }
     // A late answer to a request that was given up, or a second answer: neither may end the connection.
     oddity(.unknownAnswer(id))
@@ -270,8 +271,9 @@ package final class Peer: Sendable {
       defer { state.waiting = [:] }
       return state.waiting
     }
+    limits.cancel()
     outbox.abandon()
-    for waiter in waiting.values { waiter.resume(throwing: PeerError.closed) }
+    for waiter in waiting.values { waiter.continuation.resume(throwing: PeerError.closed) }
   }
 
   // MARK: - Answers

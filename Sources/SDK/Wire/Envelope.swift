@@ -71,30 +71,6 @@ public struct Envelope: Sendable, Equatable {
   }
 }
 
-/// A request type of the protocol: its method name and what answers it.
-public protocol WireRequest: Codable, Sendable {
-  associatedtype Reply: Codable & Sendable
-  static var method: String { get }
-}
-
-/// The answer of a request that has nothing to say but "done".
-public struct Empty: Codable, Sendable, Equatable {
-  public init() {}
-}
-
-public struct RequestLine<Params: Encodable>: Encodable {
-  public let jsonrpc = "2.0"
-  public let id: RequestID
-  public let method: String
-  public let params: Params
-
-  public init(id: RequestID, method: String, params: Params) {
-    self.id = id
-    self.method = method
-    self.params = params
-  }
-}
-
 public struct ResultLine<Reply: Encodable>: Encodable {
   public let jsonrpc = "2.0"
   public let id: RequestID

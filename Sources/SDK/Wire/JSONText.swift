@@ -25,6 +25,34 @@ public enum JSONText {
     }
   }
 
+  /// Appends text as a JSON string, quotes included.
+  public static func quote(_ text: String, into out: inout [UInt8]) {
+    var text = text
+    out.append(UInt8(ascii: "\""))
+    text.withUTF8 { bytes in
+      var start = 0
+      for index in bytes.indices {
+        let byte = bytes[index]
+        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+        out += bytes[start..<index]
+        start = index + 1
+        escape(byte, into: &out)
+      }
+      out += bytes[start...]
+    }
+    out.append(UInt8(ascii: "\""))
+  }
+
+  private static func escape(_ byte: UInt8, into out: inout [UInt8]) {
+    switch byte {
+    case 0x0A: out += "\\n".utf8
+    case 0x09: out += "\\t".utf8
+    case 0x0D: out += "\\r".utf8
+    case 0x00..<0x20: out += "\\u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))".utf8
+    default: out += [UInt8(ascii: "\\"), byte]
+    }
+  }
+
   /// Reads `XXXX` (after `\u`) at the index, joining a surrogate pair.
   private static func unescapeUnit(_ raw: UnsafeRawBufferPointer, _ index: inout Int, into out: inout [UInt8]) {
     guard let unit = hexUnit(raw, index) else { return append(0xFFFD, to: &out) }

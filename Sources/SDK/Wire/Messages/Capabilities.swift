@@ -58,6 +58,11 @@ public enum LengthUnit: String, Codable, Sendable, CaseIterable {
     case .graphemes: text.count
     }
   }
+
+  /// Whether a text is at most this long. Cheap for short text, whose bytes, the smallest unit, are few enough.
+  public func isWithin(_ limit: Int, _ text: some StringProtocol) -> Bool {
+    text.utf8.count <= limit || count(text) <= limit
+  }
 }
 
 public struct ButtonLimits: Codable, Sendable, Equatable {

@@ -2,13 +2,20 @@ internal import RelayPipes
 
 /// Tasks that start at any time and all end within one call: `run`. Cancelling that call cancels every one of them.
 package final class Nursery: Sendable {
-  private let births = Mailbox<@Sendable () async -> Void>()
+  private struct Birth {
+    let executor: (any TaskExecutor)?
+    let body: @Sendable () async -> Void
+  }
+
+  private let births = Mailbox<Birth>()
 
   package init() {}
 
   /// Starts something, now or as soon as `run` is called. Nothing is started after `close`.
-  package func add(_ body: @escaping @Sendable () async -> Void) {
-    births.post(body)
+  ///
+  /// - Parameter executor: where it runs when nothing else says so; nil for the shared threads.
+  package func add(on executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void) {
+    births.post(Birth(executor: executor, body: body))
   }
 
   /// Lets `run` return once everything started has ended.
@@ -18,7 +25,7 @@ package final class Nursery: Sendable {
 
   package func run() async {
     await withDiscardingTaskGroup { group in
-      while let body = await births.next() { group.addTask { await body() } }
+      while let birth = await births.next() { group.addTask(executorPreference: birth.executor) { await birth.body() } }
     }
   }
 }

@@ -7,13 +7,13 @@ package struct Timekeeper: Sendable {
   /// The same clock's reading, from an arbitrary start.
   package let now: @Sendable () -> Duration
 
-  package init(clock: any Clock<Duration>, now: @escaping @Sendable () -> Duration) {
+  package init(clock: any Clock<Duration>) {
     self.clock = clock
-    self.now = now
+    now = clock.reading
   }
 
   /// Stops while the machine is suspended: nobody is late because the lid was closed.
-  package static let system = Timekeeper(clock: SuspendingClock(), now: Peer.monotonicTime)
+  package static let system = Timekeeper(clock: SuspendingClock())
 
   /// Sleeps; false when cancelled first.
   package func sleep(for duration: Duration) async -> Bool {

@@ -213,7 +213,7 @@ package actor PluginInstance {
     let log = collectLog(pipes.error)
     let early = Locked<String?>(nil)
     let peer = Peer(
-      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, now: surroundings.timekeeper.now,
+      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock,
       oddity: {
         [log = surroundings.log, name] oddity in
         if case .notProtocol(let beginning) = oddity { early.withLock { $0 = $0 ?? beginning } }

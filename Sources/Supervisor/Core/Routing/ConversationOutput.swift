@@ -33,7 +33,9 @@ actor ConversationOutput {
   private let nursery: Nursery
   private let timekeeper: Timekeeper
 
-  private var known: Capabilities
+  /// What the messenger can do: of its present life, or of the last while it is away.
+  private var capabilities: Capabilities
+  private var link: PluginLink?
   private var stream = StreamedText()
   private var preview: String?
   private var flushNumber = 0
@@ -53,7 +55,7 @@ actor ConversationOutput {
   init(
     delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services, nursery: Nursery
   ) {
-    known = capabilities
+    self.capabilities = capabilities
     key = delivery.conversation
     self.delivery = delivery
     self.settings = settings
@@ -77,6 +79,7 @@ actor ConversationOutput {
   }
 
   private func handle(_ item: Item) async {
+    meetMessenger()
     switch item {
     case .event(let event): await handle(event)
     case .say(let text, let role, let buttons):
@@ -103,7 +106,7 @@ actor ConversationOutput {
       guard settings.output != .final else { return }
       await flushTools()
       stream.append(text)
-      if capabilities.edit == true { schedule() }
+      if capabilities.edit == true { await showSoon() }
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
       running[id] = FormatTool.Call(name: name, arguments: arguments)
@@ -124,10 +127,11 @@ actor ConversationOutput {
 
   // MARK: - The answer
 
-  /// What the messenger can do: of its present life, or of the last while it is away.
-  private var capabilities: Capabilities {
-    if let present = delivery.holder.current?.capabilities { known = present }
-    return known
+  /// Looks whether another life of the messenger has begun.
+  private func meetMessenger() {
+    guard let present = delivery.holder.current, present !== link else { return }
+    link = present
+    capabilities = present.capabilities
   }
 
   private var limit: Int {
@@ -143,7 +147,7 @@ actor ConversationOutput {
   private func render(_ text: String, final: Bool) async -> [FormatRender.Piece] {
     let unit = capabilities.lengthUnit ?? .utf16
     // Text that needs nothing done to it need not be sent anywhere.
-    if capabilities.dialect == "markdown", unit.count(text) <= limit {
+    if capabilities.dialect == "markdown", unit.isWithin(limit, text) {
       return text.isEmpty ? [] : [FormatRender.Piece(text: text, consumed: text.utf8.count)]
     }
     return await services.render(
@@ -151,18 +155,17 @@ actor ConversationOutput {
         text: text, dialect: capabilities.dialect ?? "plain", limit: limit, unit: unit, final: final))
   }
 
-  /// Sees to it that what has arrived is shown soon, but not more often than the platform likes.
-  private func schedule() {
+  /// Shows what has arrived, now or as soon as the platform likes another change.
+  private func showSoon() async {
     guard !flushScheduled else { return }
+    let wait = max(lastFlush + editInterval, notBefore) - timekeeper.now()
+    if wait > .zero { scheduleFlush(in: wait) } else { await flushNow() }
+  }
+
+  private func scheduleFlush(in wait: Duration) {
     flushScheduled = true
     flushNumber += 1
     let number = flushNumber
-    let due = max(lastFlush + editInterval, notBefore)
-    let wait = due - timekeeper.now()
-    if wait <= .zero {
-      post(.flush(number))
-      return
-    }
     nursery.add { [self, timekeeper] in
       if await timekeeper.sleep(for: wait) { post(.flush(number)) }
     }
@@ -209,7 +212,7 @@ actor ConversationOutput {
         notBefore = timekeeper.now() + delay
         if streaming {
           stream.append("")
-          schedule()
+          scheduleFlush(in: delay)
           return
         }
         guard await timekeeper.sleep(for: delay) else { return }
@@ -238,7 +241,7 @@ actor ConversationOutput {
     let text = stream.source
     stream.clean()
     let unit = capabilities.lengthUnit ?? .utf16
-    let shown = unit.count(text) <= limit ? text : "[streaming, \(text.count) characters]\n…" + text.suffix(limit / 4)
+    let shown = unit.isWithin(limit, text) ? text : "[streaming, \(text.count) characters]\n…" + text.suffix(limit / 4)
     await show(shown, streaming: true)
   }
 

@@ -39,13 +39,16 @@ final class LinkHolder: Sendable {
   }
 
   /// The link, now or when it is back; nil when cancelled or closed.
-  func wait() async -> PluginLink? {
+  func wait(isolation: isolated (any Actor)? = #isolation) async -> PluginLink? {
+    if let current { return current }
+    if let current { return current }
     let number = state.withLock { state in
       defer { state.next += 1 }
       return state.next
     }
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      _ = isolation
+      return await withCheckedContinuation { continuation in
         let ready: PluginLink?? = state.withLock { state in
           if let link = state.link { return link }
           if Task.isCancelled || state.isClosed { return .some(nil) }

@@ -8,7 +8,7 @@ package enum PlainText {
     var rest = text[...]
     var consumed = 0
     while !rest.isEmpty {
-      let piece = unit.count(rest) <= limit ? rest : head(of: rest, limit: limit, unit: unit)
+      let piece = unit.isWithin(limit, rest) ? rest : head(of: rest, limit: limit, unit: unit)
       consumed += piece.utf8.count
       rest = rest[piece.endIndex...]
       if piece.contains(where: { !$0.isWhitespace }) {

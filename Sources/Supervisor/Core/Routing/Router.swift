@@ -292,7 +292,7 @@ package actor Router: PluginAudience {
     let inbox = Mailbox<Arrival>()
     let place = Place(inbox: inbox, output: output, holder: holder, conversation: conversation)
     places[key] = place
-    nursery.add { await output.run() }
+    nursery.add(on: EventLoop.shared) { await output.run() }
     nursery.add { [self] in
       while let arrival = await inbox.next() { await process(arrival, key) }
     }

@@ -39,23 +39,26 @@ final class SessionWatchers: Sendable {
     }
   }
 
-  private func outputs(_ session: String) -> [ConversationOutput] {
-    watchers.withLock { $0[session]?.values.map { $0 } ?? [] }
+  private func post(_ item: ConversationOutput.Item, to session: String) {
+    watchers.withLock { watchers in
+      guard let outputs = watchers[session] else { return }
+      for output in outputs.values { output.post(item) }
+    }
   }
 
   func tell(_ session: String, _ event: SessionEvent) {
     switch event {
     case .dialogOpened(let dialog):
       let record = dialogs.open(dialog, session: session, now: Date().timeIntervalSince1970)
-      for output in outputs(session) { output.post(.ask(record)) }
+      post(.ask(record), to: session)
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
       settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
-    default: for output in outputs(session) { output.post(.event(event)) }
+    default: post(.event(event), to: session)
     }
   }
 
   func settle(_ record: DialogRecord, text: String) {
-    for output in outputs(record.session) { output.post(.settleDialog(id: record.id, text: text)) }
+    post(.settleDialog(id: record.id, text: text), to: record.session)
   }
 }

@@ -36,10 +36,13 @@ package final class PiConnection: Sendable {
     /// Ids in the order of sending, for failures that come without one.
     var order: [String] = []
     var ended = false
+
+    mutating func takeText() -> [UInt8] { text.bytes.isEmpty ? [] : text.take() }
   }
 
   package let child: ChildProcess
   package let incoming: Mailbox<Incoming>
+  private let text: @Sendable (String) -> Void
   private let outbox: Outbox
   private let clock: any Clock<Duration>
   private let state = Locked(State())
@@ -51,13 +54,17 @@ package final class PiConnection: Sendable {
   static let maximumLineLength = 64 << 20
 
   /// Starts pi and begins to read.
+  ///
+  /// - Parameter text: told of deltas straight away while the reader of `incoming` waits, having handled all that came
+  ///   before: a delta then need not wake it. Called on the loop's thread.
   package init(
     _ request: ChildProcess.Request, guardian: Guardian?, log: LogFile, wantsToolImages: Bool,
-    clock: any Clock<Duration>
+    clock: any Clock<Duration>, text: @escaping @Sendable (String) -> Void
   ) throws {
     let (child, pipes) = try ChildProcess.spawn(request, guardian: guardian)
     self.child = child
     self.clock = clock
+    self.text = text
     outbox = Outbox(descriptor: pipes.input, limit: 256 << 20)
     incoming = Mailbox { last, new in
       guard case .text(let more) = new, case .text(let text) = last else { return false }
@@ -178,10 +185,10 @@ package final class PiConnection: Sendable {
   private func take(_ framed: FramedLine) {
     switch framed {
     case .line(let line):
-      let scanned = state.withLock { state in
-        state.scanner.scan(line) { state.text.append($0, escaped: $1) }
+      let (scanned, text) = state.withLock { state in
+        (state.scanner.scan(line) { state.text.append($0, escaped: $1) }, state.takeText())
       }
-      postText()
+      post(text)
       if case .event(let event) = scanned { take(event) }
     case .dismissed: break
     case .tooLong(let length): noise("[a line of \(length) bytes from the agent was skipped]")
@@ -190,17 +197,18 @@ package final class PiConnection: Sendable {
   }
 
   private func judge(_ beginning: UnsafeRawBufferPointer) -> Bool {
-    let judged = state.withLock { state in
-      state.scanner.judge(beginning) { state.text.append($0, escaped: $1) }
+    let (judged, text) = state.withLock { state in
+      (state.scanner.judge(beginning) { state.text.append($0, escaped: $1) }, state.takeText())
     }
-    postText()
+    post(text)
     if let event = judged.event { take(event) }
     return judged.keep
   }
 
-  private func postText() {
-    let bytes = state.withLock { $0.text.bytes.isEmpty ? [] : $0.text.take() }
-    if !bytes.isEmpty { incoming.post(.text(String(decoding: bytes, as: UTF8.self))) }
+  private func post(_ bytes: [UInt8]) {
+    guard !bytes.isEmpty else { return }
+    let more = String(decoding: bytes, as: UTF8.self)
+    if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
   }
 
   private func take(_ event: PiEvent) {

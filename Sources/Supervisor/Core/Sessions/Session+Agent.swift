@@ -61,9 +61,9 @@ extension Session {
           markers: [marker] + (surroundings.guardian.map { [$0.marker] } ?? [])),
         directory: directory),
       guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
-      clock: surroundings.timekeeper.clock)
+      clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
     self.connection = connection
-    nursery.add { [self] in await listen(to: connection, marker: marker, place: place) }
+    nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
       state = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
     } catch {

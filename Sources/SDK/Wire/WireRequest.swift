@@ -1,0 +1,53 @@
+/// A request type of the protocol: its method name and what answers it.
+public protocol WireRequest: Codable, Sendable {
+  associatedtype Reply: Codable & Sendable
+  static var method: String { get }
+  /// Appends the parameters as JSON. Only what is sent many times a second does this by hand.
+  func writeParams(to line: inout [UInt8]) throws
+  /// Reads the answer out of its whole line.
+  static func readReply(from line: UnsafeRawBufferPointer) throws -> Reply
+}
+
+extension WireRequest {
+  public func writeParams(to line: inout [UInt8]) throws {
+    line += try JSONCoding.encode(self)
+  }
+
+  public static func readReply(from line: UnsafeRawBufferPointer) throws -> Reply {
+    try JSONCoding.decode(ResultOf<Reply>.self, from: line).result
+  }
+
+  /// The whole request, newline included.
+  package func line(id: Int64) throws -> [UInt8] {
+    var line = Array(#"{"jsonrpc":"2.0","id":\#(id),"method":"\#(Self.method)","params":"#.utf8)
+    try writeParams(to: &line)
+    line += [UInt8(ascii: "}"), UInt8(ascii: "\n")]
+    return line
+  }
+}
+
+/// The answer of a request that has nothing to say but "done".
+public struct Empty: Codable, Sendable, Equatable {
+  public init() {}
+}
+
+extension WireRequest where Reply == Empty {
+  public static func readReply(from line: UnsafeRawBufferPointer) throws -> Empty { Empty() }
+}
+
+extension WireRequest where Reply == Receipt {
+  /// Receipts answer every change of a growing message: they are read where they stand.
+  public static func readReply(from line: UnsafeRawBufferPointer) throws -> Receipt {
+    var message: String?
+    var cursor = JSONCursor(line)
+    _ = cursor.members { key, cursor in
+      guard key.equals("result") else { return true }
+      return cursor.members { key, cursor in
+        if key.equals("message") { message = cursor.text() }
+        return true
+      }
+    }
+    // What is not as it should be is left to the decoder, which says why.
+    return try message.map(Receipt.init) ?? JSONCoding.decode(ResultOf<Receipt>.self, from: line).result
+  }
+}
