@@ -116,14 +116,30 @@ extension EndToEnd {
 
     @Test func `kill -9 of the daemon leaves nothing but what daemonised itself`() async throws {
       try await RelayFixture.run { relay in
+        try FakeMessenger.install(
+          Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-daemoniser")
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
-        let status = try await relay.waitForStatus { $0.plugins.allSatisfy { $0.state == .running } }
-        let pids = status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid)
-        #expect(pids.count >= 4)
-        kill(try #require(relay.daemon?.pid), SIGKILL)
-        for pid in pids { try await waitForEnd(of: pid) }
+        let status = try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "x-daemoniser" }
+            && status.plugins.allSatisfy { $0.state == .running }
+        }
+        let folder = relay.folders.data("x-daemoniser")
+        let helper = try pid(in: folder + "/helper.pid")
+        let daemonised = try pid(in: folder + "/daemon.pid")
+        defer { kill(daemonised, SIGKILL) }
+        let daemon = try #require(relay.daemon?.pid)
+        let everyone = childProcesses(of: daemon) + [helper]
+        #expect(everyone.count >= status.plugins.count + status.sessions.count + 2, "the guardian is among them")
+        kill(daemon, SIGKILL)
+        for pid in everyone { try await waitForEnd(of: pid) }
+        #expect(kill(daemonised, 0) == 0)
       }
+    }
+
+    private func pid(in file: String) throws -> Int32 {
+      let text = String(decoding: try #require(FileManager.default.contents(atPath: file)), as: UTF8.self)
+      return try #require(Int32(text))
     }
 
     @Test func `an orderly stop leaves nothing either, and exits with 0`() async throws {

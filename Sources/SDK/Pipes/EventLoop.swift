@@ -78,11 +78,12 @@ package final class EventLoop: Sendable {
     epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
   }
 
-  /// Ends the watch and closes the descriptor, on the loop's thread.
+  /// Ends the watch and closes the descriptor, on the loop's thread; only once, however often it is asked.
   package func close(_ token: Token, _ descriptor: Int32) {
     perform { [self] in
+      // The number may be somebody else's by the time of a second call.
+      guard state.withLock({ $0.callbacks.removeValue(forKey: token.number) }) != nil else { return }
       epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
-      state.withLock { _ = $0.callbacks.removeValue(forKey: token.number) }
       _ = Glibc.close(descriptor)
     }
   }

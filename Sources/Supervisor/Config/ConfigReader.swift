@@ -25,7 +25,7 @@ package struct ConfigReader: Sendable {
 
   /// Reads the first of the candidates that exists.
   package func load(_ candidates: [String]) throws -> Loaded {
-    guard let path = candidates.first(where: { access($0, F_OK) == 0 }) else {
+    guard let path = candidates.first(where: Self.isThere) else {
       return Loaded(config: Config(), path: nil)
     }
     guard let data = FileManager.default.contents(atPath: path) else {
@@ -38,6 +38,12 @@ package struct ConfigReader: Sendable {
       loaded.warnings.append("\(path) holds a secret and others may read it; run: chmod 600 \(path)")
     }
     return loaded
+  }
+
+  /// Whether there is anything of that name: a link that leads nowhere was meant to be a configuration.
+  private static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
   }
 
   private func holdsSecret(_ config: Config) -> Bool {

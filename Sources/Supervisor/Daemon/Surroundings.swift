@@ -2,6 +2,7 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+import RelayConfig
 import RelayPipes
 import RelayWire
 import Supervisor
@@ -68,6 +69,7 @@ struct Surroundings {
   /// Ends the command with one line that says what is wrong.
   func fail(_ problem: any Error) -> ExitCode {
     StandardError.say("pi-relayd: \(problem)")
-    return ExitStatus.failed
+    return problem is ConfigProblems || problem is ConfigReader.Unreadable
+      ? ExitStatus.badConfiguration : ExitStatus.failed
   }
 }

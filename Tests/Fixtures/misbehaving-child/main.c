@@ -19,6 +19,34 @@ static void greet(const char *kinds) {
     fflush(stdout);
 }
 
+static void note_pid(const char *file) {
+    FILE *out = fopen("pid.tmp", "w");
+    if (!out) _exit(1);
+    fprintf(out, "%d", getpid());
+    fclose(out);
+    rename("pid.tmp", file);
+}
+
+// A helper, and a daemon as a plugin might start one on purpose: a session of its own, nothing of ours held open.
+static void start_helper_and_daemon(void) {
+    if (fork() == 0) {
+        note_pid("helper.pid");
+        for (;;) sleep(1000);
+    }
+    while (access("helper.pid", F_OK) != 0) usleep(1000);
+    if (fork() == 0) {
+        setsid();
+        if (fork() != 0) _exit(0);
+        setsid();
+        freopen("/dev/null", "r", stdin);
+        freopen("/dev/null", "w", stdout);
+        freopen("/dev/null", "w", stderr);
+        note_pid("daemon.pid");
+        for (;;) sleep(1000);
+    }
+    while (access("daemon.pid", F_OK) != 0) usleep(1000);
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : strrchr(argv[0], '-') + 1;
     if (strcmp(name, "silent") == 0) wait_for_ever();
@@ -41,6 +69,11 @@ int main(int argc, char **argv) {
     if (strcmp(name, "closes") == 0) { // closes standard output and lives on
         greet("service");
         fclose(stdout);
+        wait_for_ever();
+    }
+    if (strcmp(name, "daemoniser") == 0) {
+        start_helper_and_daemon();
+        greet("service");
         wait_for_ever();
     }
     if (strcmp(name, "stubborn") == 0) { // ignores SIGTERM

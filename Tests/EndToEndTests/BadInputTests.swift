@@ -1,0 +1,176 @@
+import FoundationEssentials
+import Glibc
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// What is wrong around the daemon is said in one line that names it and the remedy, and nothing else breaks.
+  @Suite struct BadInputTests {
+    private let scratch: TemporaryFolder
+
+    init() throws { scratch = try TemporaryFolder() }
+
+    private func relay(
+      _ arguments: [String], home: String? = nil, path: String = "/usr/bin:/bin", input: String = "",
+      program: String = Built.executable("pi-relayd")
+    ) async throws -> Command {
+      try await Command.run(
+        program, arguments,
+        environment: ["PI_RELAY_HOME": home ?? scratch.path + "/home", "HOME": scratch.path, "PATH": path],
+        input: input)
+    }
+
+    private func expectRefusal(_ command: Command, _ parts: String..., status: Int32 = 1) {
+      #expect(command.exit == .exited(status))
+      #expect(command.errors.count == 1, "\(command.errors)")
+      for part in parts { #expect(command.errors.first?.contains(part) == true, "\(command.errors)") }
+    }
+
+    @Test func `a home that is no folder, or cannot be made, is named`() async throws {
+      let file = try scratch.write("file", "")
+      expectRefusal(try await relay(["start"], home: file), "\(file) is in the way: it is not a folder; move it")
+      expectRefusal(try await relay(["start"], home: file + "/home"), "\(file)/home cannot be made", "Not a directory")
+      expectRefusal(try await relay(["start"], home: "/proc/pi-relay"), "/proc/pi-relay cannot be made")
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `a home of another user is refused`() async throws {
+      let home = scratch.path + "/theirs"
+      mkdir(home, 0o700)
+      chown(home, 12_345, 12_345)
+      expectRefusal(try await relay(["start"], home: home), "\(home) belongs to another user; set PI_RELAY_HOME")
+    }
+
+    @Test func `a path too long for a socket is named with its length`() async throws {
+      let home = scratch.path + "/" + String(repeating: "x", count: 120)
+      expectRefusal(
+        try await relay(["start"], home: home), "control.sock", "\(home.utf8.count + 17) bytes",
+        "set PI_RELAY_HOME to a shorter path")
+    }
+
+    @Test func `a configuration that cannot be read is not taken for none`() async throws {
+      let home = scratch.path + "/home"
+      try Folders(home: home).prepare()
+      symlink("relay.yaml", home + "/relay.yaml")
+      expectRefusal(try await relay(["start"]), "\(home)/relay.yaml cannot be read", status: 3)
+      unlink(home + "/relay.yaml")
+      symlink("nowhere", home + "/relay.yaml")
+      expectRefusal(try await relay(["start"]), "\(home)/relay.yaml cannot be read", status: 3)
+    }
+
+    @Test func `wrong YAML is named by file, line and column`() async throws {
+      let home = scratch.path + "/home"
+      try Folders(home: home).prepare()
+      try scratch.write("home/relay.yaml", "messengers:\n  fake: [\n")
+      expectRefusal(try await relay(["start"]), "\(home)/relay.yaml:3:1: ", status: 3)
+      try scratch.write("home/relay.yaml", "sesions: {}\n")
+      expectRefusal(
+        try await relay(["start"]), "\(home)/relay.yaml:1:1: unknown key \"sesions\" (did you mean \"sessions\"?)",
+        status: 3)
+    }
+
+    /// A copy of the daemon with only these programs beside it.
+    private func daemon(with programs: [String]) throws -> String {
+      let folder = scratch.path + "/bin"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      for name in ["pi-relayd", "pi-relay-guardian"] + programs {
+        try FileManager.default.copyItem(atPath: Built.executable(name), toPath: "\(folder)/\(name)")
+      }
+      return folder + "/pi-relayd"
+    }
+
+    @Test func `with neither pi nor the demo agent a message is answered by what is missing`() async throws {
+      let said = try await relay(
+        ["chat", "--standalone"], input: "hello\n", program: try daemon(with: []))
+      #expect(said.exit == .exited(1))
+      #expect(
+        said.output == [
+          "❌ there is no agent to run: no pi was found on PATH; install it with: "
+            + "npm install -g @earendil-works/pi-coding-agent"
+        ])
+    }
+
+    @Test func `without a guardian nothing is started, since nothing would be cleaned up`() async throws {
+      let folder = scratch.path + "/bin"
+      let daemon = try daemon(with: [])
+      unlink(folder + "/pi-relay-guardian")
+      expectRefusal(try await relay(["start"], program: daemon), "pi-relay-guardian")
+    }
+
+    private func installPi(_ script: String) throws {
+      mkdir(scratch.path + "/pi", 0o700)
+      try scratch.write("pi/pi", script, executable: true)
+    }
+
+    @Test func `pi without a key makes room for the demo agent, which says so`() async throws {
+      try installPi("#!/bin/sh\nexec \(Built.executable("pi-relay-demo-agent")) --without-key \"$@\"\n")
+      let said = try await relay(
+        ["chat", "--standalone"], path: "\(scratch.path)/pi:/usr/bin:/bin", input: "hello\n")
+      #expect(said.exit == .exited(0))
+      #expect(said.output.contains { $0.contains("\(scratch.path)/pi/pi has no model to use; run pi and type /login") })
+      #expect(said.output.contains("You wrote: hello"))
+    }
+
+    @Test func `a pi whose interpreter is missing is named, with the demo agent in its place`() async throws {
+      try installPi("#!/no/such/node\n")
+      let said = try await relay(
+        ["chat", "--standalone"], path: "\(scratch.path)/pi:/usr/bin:/bin", input: "hello\n")
+      #expect(said.exit == .exited(0))
+      #expect(
+        said.output.contains {
+          $0.contains("\(scratch.path)/pi/pi does not run") && $0.contains("/no/such/node")
+            && $0.contains("Node.js may be missing")
+        }, "\(said.output)")
+    }
+
+    @Test func `a configured pi that is not there is an error, not a demo`() async throws {
+      try Folders(home: scratch.path + "/home").prepare()
+      try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
+      let said = try await relay(["chat", "--standalone"], input: "hello\n")
+      #expect(said.exit == .exited(1))
+      #expect(said.output == ["❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml"])
+    }
+
+    @Test func `a plugin that is a folder, a text or without its interpreter is named, and the others run`()
+      async throws
+    {
+      try await RelayFixture.run { relay in
+        let plugins = relay.folders.plugins
+        mkdir(plugins + "/x-folder", 0o755)
+        try Data("#!/no/such/interpreter\n".utf8).write(to: URL(filePath: plugins + "/x-script.tmp"))
+        chmod(plugins + "/x-script.tmp", 0o755)
+        rename(plugins + "/x-script.tmp", plugins + "/x-script")
+        try Data("just words".utf8).write(to: URL(filePath: plugins + "/x-words"))
+        let status = try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "x-script" && $0.problem != nil }
+            && status.problems.contains { $0.contains("x-words") }
+            && status.problems.contains { $0.contains("x-folder") }
+        }
+        #expect(status.plugins.first { $0.name == "x-script" }?.problem?.contains("/no/such/interpreter") == true)
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
+    @Test func `a disk that is full for logs is told, and everything else goes on`() async throws {
+      try await RelayFixture.run { relay in
+        for name in ["x-floods", "pi-relayd"] {
+          unlink(relay.folders.log(name))
+          symlink("/dev/full", relay.folders.log(name))
+        }
+        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-floods")
+        // 10 MB of log that nothing takes must not hold the plugin up.
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "x-floods" && $0.state == .running }
+        }
+        #expect(
+          relay.log.contains {
+            $0.contains("\(relay.folders.log("x-floods")) cannot be written: No space left on device; free space")
+          })
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+  }
+}

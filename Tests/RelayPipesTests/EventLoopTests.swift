@@ -1,0 +1,47 @@
+import Glibc
+import RelayPipes
+import Testing
+
+@Suite struct EventLoopTests {
+  @Test func `a watch closed twice closes nothing that has its number now`() async throws {
+    let loop = EventLoop(name: "test")
+    let (first, other) = try pipe()
+    let token = try loop.watch(first, .read) { _ in }
+    loop.close(token, first)
+    await done(on: loop)
+    let again = dup2(other, first)
+    #expect(again == first)
+    loop.close(token, first)
+    await done(on: loop)
+    #expect(fcntl(first, F_GETFD) >= 0)
+    for descriptor in [first, other] { _ = close(descriptor) }
+  }
+
+  /// Waits until the loop has run everything that was asked before.
+  private func done(on loop: EventLoop) async {
+    await withCheckedContinuation { continuation in loop.perform { continuation.resume() } }
+  }
+
+  @Test func `what prefers the loop runs on its thread, in turn, without starving descriptors`() async throws {
+    let loop = EventLoop(name: "test-loop")
+    let name = await withTaskExecutorPreference(loop) {
+      await Task.yield()
+      var buffer = [UInt8](repeating: 0, count: 32)
+      let descriptor = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
+      defer { _ = close(descriptor) }
+      return String(decoding: buffer.prefix(max(0, read(descriptor, &buffer, buffer.count))), as: UTF8.self)
+    }
+    #expect(name == "test-loop\n")
+    // A task that never waits for anything else still lets a descriptor have its turn.
+    let (input, output) = try pipe()
+    let heard = Locked(false)
+    let token = try loop.watch(input, .read) { _ in heard.withLock { $0 = true } }
+    _ = write(output, "x", 1)
+    await withTaskExecutorPreference(loop) {
+      while !heard.withLock({ $0 }), !Task.isCancelled { await Task.yield() }
+    }
+    #expect(heard.withLock { $0 })
+    loop.close(token, input)
+    _ = close(output)
+  }
+}
