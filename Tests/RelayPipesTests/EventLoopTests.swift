@@ -5,7 +5,9 @@ import Testing
 @Suite struct EventLoopTests {
   @Test func `a watch closed twice closes nothing that has its number now`() async throws {
     let loop = EventLoop(name: "test")
-    let (first, other) = try pipe()
+    let (low, other) = try pipe()
+    // A number that no other test gets meanwhile.
+    let first = fcntl(low, F_DUPFD_CLOEXEC, 700)
     let token = try loop.watch(first, .read) { _ in }
     loop.close(token, first)
     await done(on: loop)
@@ -14,7 +16,7 @@ import Testing
     loop.close(token, first)
     await done(on: loop)
     #expect(fcntl(first, F_GETFD) >= 0)
-    for descriptor in [first, other] { _ = close(descriptor) }
+    for descriptor in [first, low, other] { _ = close(descriptor) }
   }
 
   /// Waits until the loop has run everything that was asked before.
@@ -29,7 +31,8 @@ import Testing
       var buffer = [UInt8](repeating: 0, count: 32)
       let descriptor = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
       defer { _ = close(descriptor) }
-      return String(decoding: buffer.prefix(max(0, read(descriptor, &buffer, buffer.count))), as: UTF8.self)
+      let count = read(descriptor, &buffer, buffer.count)
+      return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
     #expect(name == "test-loop\n")
     // A task that never waits for anything else still lets a descriptor have its turn.
