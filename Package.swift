@@ -113,7 +113,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-attachments",
+        "CLinux", "RelayPipes", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
       ],
       swiftSettings: strict),

@@ -7,11 +7,17 @@ struct AgentLines {
 
   static func now() -> Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-  private var usage: OrderedJSON {
-    [
-      "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
-      "cost": ["input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0],
+  /// What an assistant's message says of its end while there is none.
+  var unfinished: String { dialect == .current ? "pending" : "stop" }
+
+  /// - Parameter isFinal: as the provider told it with a whole answer; current releases then tell more.
+  private func usage(isFinal: Bool = false) -> OrderedJSON {
+    var members: [(String, OrderedJSON)] = [("input", 0), ("output", 0), ("cacheRead", 0), ("cacheWrite", 0)]
+    if isFinal { members.append(("reasoning", 0)) }
+    members += [
+      ("totalTokens", 0), ("cost", ["input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0]),
     ]
+    return .object(members)
   }
 
   func user(_ text: String, images: [OrderedJSON]) -> OrderedJSON {
@@ -20,11 +26,17 @@ struct AgentLines {
   }
 
   func assistant(_ content: [OrderedJSON], stopReason: String, error: String? = nil) -> OrderedJSON {
+    let isFinal = dialect == .current && ["stop", "toolUse"].contains(stopReason)
     var members: [(String, OrderedJSON)] = [
       ("role", "assistant"), ("content", .array(content)), ("api", "demo"), ("provider", "demo"),
-      ("model", .string(model)), ("usage", usage), ("stopReason", .string(stopReason)),
+      ("model", .string(model)), ("usage", usage(isFinal: isFinal)), ("stopReason", .string(stopReason)),
       ("timestamp", .integer(Self.now())),
     ]
+    if isFinal {
+      members += [
+        ("responseId", "demo"), ("rawStopReason", .string(stopReason == "toolUse" ? "tool_calls" : stopReason)),
+      ]
+    }
     if let error { members.append(("errorMessage", .string(error))) }
     return .object(members)
   }
@@ -38,7 +50,7 @@ struct AgentLines {
 
   func update(_ event: [(String, OrderedJSON)], soFar: OrderedJSON) -> OrderedJSON {
     switch dialect {
-    case .current: ["type": "message_update", "usage": usage, "assistantMessageEvent": .object(event)]
+    case .current: ["type": "message_update", "usage": usage(), "assistantMessageEvent": .object(event)]
     case .cumulative:
       [
         "type": "message_update", "assistantMessageEvent": OrderedJSON.object(event).adding([("partial", soFar)]),
