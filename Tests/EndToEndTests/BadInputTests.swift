@@ -153,6 +153,28 @@ extension EndToEnd {
       }
     }
 
+    @Test func `setup writes what a messenger needs, changes no file of the person's, and the result is taken`()
+      async throws
+    {
+      let home = scratch.path + "/home"
+      try Folders(home: home).prepare()
+      #expect(try await relay(["setup"]).output.first == "No messenger is installed yet.")
+      expectRefusal(try await relay(["setup", "echo"]), "there is no messenger echo", "\(home)/plugins first")
+      try scratch.write("home/plugins/echo", "#!/bin/sh\n", executable: true)
+      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: echo.") == true)
+      let written = try await relay(["setup", "echo", "--user", "a\"b", "--user", "2"])
+      #expect(written.exit == .exited(0))
+      #expect(try await relay(["config", "check"]).output == ["\(home)/relay.yaml is right."])
+      #expect(scratch.read("home/relay.yaml").contains(#"users: ["a\"b", "2"]"#))
+      #expect(try await relay(["setup", "echo"]).output.first?.contains("sets up echo already") == true)
+      try scratch.write("home/relay.yaml", "machine: {name: x}\n")
+      let advice = try await relay(["setup", "echo"]).output
+      #expect(advice.first?.contains("nothing was changed") == true)
+      #expect(scratch.read("home/relay.yaml") == "machine: {name: x}\n")
+      try scratch.write("home/relay.yaml", "messengers:\n" + advice.dropFirst(2).joined(separator: "\n") + "\n")
+      #expect(try await relay(["config", "check"]).exit == .exited(0))
+    }
+
     @Test func `a disk that is full for logs is told, and everything else goes on`() async throws {
       try await RelayFixture.run { relay in
         for name in ["x-floods", "pi-relayd"] {

@@ -14,7 +14,8 @@ import Supervisor
       """,
     version: Product.version,
     subcommands: [
-      Chat.self, Start.self, Stop.self, Restart.self, Reload.self, Status.self, Plugins.self, Sessions.self, Logs.self,
+      Chat.self, Setup.self, Start.self, Stop.self, Restart.self, Reload.self, Status.self, Plugins.self, Sessions.self,
+      Logs.self,
       Doctor.self, ConfigCommand.self, InstallService.self,
     ])
 
@@ -24,6 +25,7 @@ import Supervisor
       pi-relayd \(Product.version): steer your pi coding-agent sessions from chat.
 
         pi-relayd chat              talk to the agent in this terminal
+        pi-relayd setup             set up a messenger, to talk to it from elsewhere
         pi-relayd start             run the daemon (--detach: in the background)
         pi-relayd status            see what runs
         pi-relayd doctor            find out what is missing

@@ -157,7 +157,7 @@ package final class Daemon: Sendable {
       }
       log("pi-relayd \(Product.version) is ready in \(folders.home)")
       if config.messengers.allSatisfy({ !$0.enabled }) {
-        log("no messenger is configured: talk to the agent with pi-relayd chat, or add one to relay.yaml")
+        log("no messenger is configured: talk to the agent with pi-relayd chat, or set one up with pi-relayd setup")
       }
       relay_notify_service_manager("READY=1")
       options.ready()
