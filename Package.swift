@@ -99,8 +99,8 @@ let package = Package(
     .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "CLinux", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
-        "pi-relay-formatter", "splice",
+        "CLinux", "PiRPC", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
+        "pi-relay-formatter", "splice", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .testTarget(

@@ -13,9 +13,18 @@ package final class Mailbox<Item: Sendable>: Sendable {
 
   @usableFromInline let state = Locked(State())
   @usableFromInline let merge: @Sendable (inout Item, Item) -> Bool
+  @usableFromInline let limit: Int
+  @usableFromInline let compact: @Sendable (inout Deque<Item>) -> Void
 
-  /// - Parameter merge: takes a new item into the last waiting one; false when they must stay apart.
-  package init(merge: @escaping @Sendable (inout Item, Item) -> Bool = { _, _ in false }) {
+  /// - Parameters:
+  ///   - limit: items that may wait before `compact` is asked to make room; it need not succeed.
+  ///   - merge: takes a new item into the last waiting one; false when they must stay apart.
+  package init(
+    limit: Int = .max, compact: @escaping @Sendable (inout Deque<Item>) -> Void = { _ in },
+    merge: @escaping @Sendable (inout Item, Item) -> Bool = { _, _ in false }
+  ) {
+    self.limit = limit
+    self.compact = compact
     self.merge = merge
   }
 
@@ -28,6 +37,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
       }
       if let last = state.items.indices.last, merge(&state.items[last], item) { return nil }
       state.items.append(item)
+      if state.items.count > limit { compact(&state.items) }
       return nil
     }
     waiter?.resume(returning: item)

@@ -17,6 +17,8 @@ actor ConversationOutput {
     case detached
     case flush(Int)
     case toolIsSlow(String)
+    /// More waited than is kept for a messenger that is away.
+    case leftOut(tools: Int, messages: Int)
   }
 
   struct Settings: Sendable, Equatable {
@@ -62,7 +64,7 @@ actor ConversationOutput {
     self.services = services
     self.nursery = nursery
     timekeeper = delivery.timekeeper
-    items = Mailbox { last, new in
+    items = Mailbox(limit: OutputBacklog.limit, compact: OutputBacklog.compact) { last, new in
       guard case .event(.text(let more)) = new, case .event(.text(let text)) = last else { return false }
       last = .event(.text(text + more))
       return true
@@ -93,6 +95,11 @@ actor ConversationOutput {
     case .flush(let number):
       if number == flushNumber { await flushNow() }
     case .toolIsSlow(let id): await showProgress(of: id)
+    case .leftOut(let tools, let messages):
+      await breakStream()
+      await say(
+        "… Not shown, because this messenger was away for long: \(messages) messages and \(tools) tool calls. "
+          + "The session has them all.", .notice)
     }
   }
 

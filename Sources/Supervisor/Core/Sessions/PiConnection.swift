@@ -66,11 +66,11 @@ package final class PiConnection: Sendable {
     self.clock = clock
     self.text = text
     outbox = Outbox(descriptor: pipes.input, limit: 256 << 20)
-    incoming = Mailbox { last, new in
+    incoming = Mailbox(merge: { last, new in
       guard case .text(let more) = new, case .text(let text) = last else { return false }
       last = .text(text + more)
       return true
-    }
+    })
     lastWords = Locked([])
     noise = { log.write($0) }
     state.withLock { $0.scanner.wantsToolImages = wantsToolImages }

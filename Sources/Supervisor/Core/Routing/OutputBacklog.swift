@@ -1,0 +1,49 @@
+internal import DequeModule
+internal import PiRPC
+
+/// What waits for a messenger that stays away, kept within bounds: first what only shows that work goes on is let go,
+/// then the oldest messages, and the person is told how many.
+enum OutputBacklog {
+  /// Items that may wait for one conversation.
+  static let limit = 2_000
+
+  static func compact(_ items: inout Deque<ConversationOutput.Item>) {
+    var (tools, messages) = (0, 0)
+    var kept: Deque<ConversationOutput.Item> = []
+    for (index, item) in items.enumerated() {
+      switch item {
+      case .event(.toolStarted), .toolIsSlow, .flush: continue
+      case .event(.toolEnded): tools += 1
+      case .leftOut(let moreTools, let moreMessages):
+        tools += moreTools
+        messages += moreMessages
+      // The whole message follows.
+      case .event(.text) where index + 1 < items.count && items[index + 1].isEndOfMessage: continue
+      default: kept.append(item)
+      }
+    }
+    if kept.count > limit / 2 {
+      var excess = kept.count - limit / 2
+      kept.removeAll { item in
+        guard excess > 0, item.isSpoken else { return false }
+        excess -= 1
+        messages += 1
+        return true
+      }
+    }
+    if tools + messages > 0 { kept.prepend(.leftOut(tools: tools, messages: messages)) }
+    items = kept
+  }
+}
+
+extension ConversationOutput.Item {
+  fileprivate var isEndOfMessage: Bool { if case .event(.messageEnded) = self { true } else { false } }
+
+  /// Something said, as opposed to what settles questions, messages and runs.
+  fileprivate var isSpoken: Bool {
+    switch self {
+    case .event(.text), .event(.messageEnded), .event(.notice), .say: true
+    default: false
+    }
+  }
+}
