@@ -64,7 +64,7 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
         case .integer(let seconds): Double(seconds)
         default: nil
         }
-      self = .rateLimited(retryAfter: max(0, wait ?? 1))
+      self = .rateLimited(retryAfter: Self.sensible(wait ?? 1))
     case "unauthorized": self = .unauthorized(error.message)
     case "forbidden": self = .forbidden(error.message)
     case "not_found": self = .notFound(error.message)
@@ -73,6 +73,13 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
     case "unknown_outcome": self = .unknownOutcome(error.message)
     default: return nil
     }
+  }
+
+  /// Longest wait that a platform is believed to ask for, in seconds.
+  public static let longestWait: Double = 3_600
+
+  private static func sensible(_ seconds: Double) -> Double {
+    seconds.isFinite ? min(max(0, seconds), longestWait) : longestWait
   }
 
   public var wireError: WireError {

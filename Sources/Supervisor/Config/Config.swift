@@ -91,6 +91,8 @@ package struct Config: Sendable, Equatable {
   package struct Plugin: Sendable, Equatable {
     package var enabled = true
     package var settings: JSONValue = .object([:])
+    /// A secret stands in the file itself.
+    package var hasLiteralSecret = false
 
     package init() {}
   }

@@ -47,9 +47,7 @@ package struct ConfigReader: Sendable {
   }
 
   private func holdsSecret(_ config: Config) -> Bool {
-    config.messengers.contains { messenger in
-      messenger.settings.objectValue?.keys.contains { Self.isSecret($0) } == true && messenger.hasLiteralSecret
-    }
+    config.messengers.contains(where: \.hasLiteralSecret) || config.plugins.values.contains(where: \.hasLiteralSecret)
   }
 
   static func isSecret(_ key: String) -> Bool {
@@ -81,7 +79,8 @@ package struct ConfigReader: Sendable {
     Self.readPi(root.group("pi"), &loaded.config)
     Self.readSessions(root.group("sessions"), &loaded.config)
     Self.readRest(root, &loaded.config)
-    var reader = MessengerReader(environment: environment, context: context, defaults: root)
+    let secrets = SecretReader(environment: environment, context: context)
+    var reader = MessengerReader(secrets: secrets, context: context, defaults: root)
     let messengers = root.group("messengers")
     for kind in messengers.entries {
       let instances = messengers.group(kind.key)
@@ -90,10 +89,10 @@ package struct ConfigReader: Sendable {
       }
     }
     let plugins = root.group("plugins")
-    for plugin in plugins.entries { Self.readPlugin(plugin.key, plugins.group(plugin.key), &loaded) }
+    for plugin in plugins.entries { Self.readPlugin(plugin.key, plugins.group(plugin.key), secrets, &loaded) }
     readShorthands(root, &reader, context)
     loaded.config.messengers = reader.messengers
-    loaded.config.secretVariables = reader.secretVariables
+    loaded.config.secretVariables = secrets.variables
     loaded.places.merge(reader.places) { first, _ in first }
     root.refuseRest("")
   }
@@ -167,11 +166,14 @@ package struct ConfigReader: Sendable {
     shutdown.refuseRest("shutdown")
   }
 
-  private static func readPlugin(_ name: String, _ group: SettingsReader, _ loaded: inout Loaded) {
+  private static func readPlugin(
+    _ name: String, _ group: SettingsReader, _ secrets: SecretReader, _ loaded: inout Loaded
+  ) {
     var plugin = Config.Plugin()
     plugin.enabled = group.flag("enabled") ?? true
-    plugin.settings = .object(
-      Dictionary(group.rest.map { ($0.key, $0.value.json) }, uniquingKeysWith: { first, _ in first }))
+    let own = secrets.resolve(group.rest)
+    plugin.settings = .object(own.settings)
+    plugin.hasLiteralSecret = own.hasLiteral
     for entry in group.rest {
       for (path, mark) in entry.value.places(entry.key) {
         loaded.places[name, default: [:]][path] = "\(loaded.path ?? "relay.yaml"):\(mark)"

@@ -1,20 +1,17 @@
-internal import FoundationEssentials
-internal import Glibc
 internal import RelayWire
 
 /// Reads messengers' instances, with the file's top-level `auth`, `channels` and `proxy` as defaults of every one.
 struct MessengerReader {
-  private let environment: [String: String]
+  private let secrets: SecretReader
   private let context: SettingsReader.Context
   private let defaultAccess: Config.Access?
   private let defaultChannels: YAMLNode?
   private let defaultProxy: String?
   private(set) var messengers: [Config.Messenger] = []
-  private(set) var secretVariables: Set<String> = []
   private(set) var places: [String: [String: String]] = [:]
 
-  init(environment: [String: String], context: SettingsReader.Context, defaults root: SettingsReader) {
-    self.environment = environment
+  init(secrets: SecretReader, context: SettingsReader.Context, defaults root: SettingsReader) {
+    self.secrets = secrets
     self.context = context
     defaultAccess = root.node("auth").map { Self.access(SettingsReader($0, context), context) }
     defaultChannels = root.node("channels")
@@ -54,15 +51,10 @@ struct MessengerReader {
       settings["channels"] = defaultChannels.json
     }
     if let proxy = messenger.proxy { settings["proxy"] = .string(proxy) }
-    for entry in group.rest {
-      note(entry, messenger.name)
-      if let (key, secret) = resolve(entry) {
-        settings[key] = .string(secret)
-      } else {
-        settings[entry.key] = entry.value.json
-        if ConfigReader.isSecret(entry.key) { messenger.hasLiteralSecret = true }
-      }
-    }
+    for entry in group.rest { note(entry, messenger.name) }
+    let own = secrets.resolve(group.rest)
+    messenger.hasLiteralSecret = own.hasLiteral
+    settings.merge(own.settings) { _, new in new }
     return settings
   }
 
@@ -70,33 +62,6 @@ struct MessengerReader {
     for (path, mark) in entry.value.places(entry.key) {
       places[name, default: [:]][path] = "\(context.file):\(mark)"
     }
-  }
-
-  /// `tokenEnv: NAME` and `tokenFile: PATH` stand for `token`.
-  private mutating func resolve(_ entry: YAMLNode.Entry) -> (String, String)? {
-    guard case .scalar(let reference, _, let mark) = entry.value else { return nil }
-    if entry.key.hasSuffix("Env"), ConfigReader.isSecret(String(entry.key.dropLast(3))) {
-      secretVariables.insert(reference)
-      guard let value = environment[reference], !value.isEmpty else {
-        context.complain(mark, "\(entry.key): the environment variable \(reference) is not set")
-        return nil
-      }
-      return (String(entry.key.dropLast(3)), value)
-    }
-    if entry.key.hasSuffix("File"), ConfigReader.isSecret(String(entry.key.dropLast(4))) {
-      let path = ConfigReader.expandTilde(reference)
-      guard let data = FileManager.default.contents(atPath: path) else {
-        context.complain(mark, "\(entry.key): \(path) cannot be read")
-        return nil
-      }
-      var status = stat()
-      if stat(path, &status) == 0, status.st_mode & 0o077 != 0 {
-        context.warnings.append("\(path) holds a secret and others may read it; run: chmod 600 \(path)")
-      }
-      let text = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-      return (String(entry.key.dropLast(4)), text)
-    }
-    return nil
   }
 
   private static func access(_ group: SettingsReader, _ context: SettingsReader.Context) -> Config.Access {

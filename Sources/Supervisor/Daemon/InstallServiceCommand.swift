@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import RelayConfig
 import RelayPipes
 import RelayWire
 import Supervisor
@@ -12,12 +13,22 @@ struct InstallService: AsyncParsableCommand {
 
   @Flag(help: "Print the unit instead of installing it.") var print = false
 
-  /// Time systemd grants for stopping, in seconds, above the longest drain that can be configured sensibly.
-  static let stopSeconds = 90
+  /// Time systemd grants for stopping, in seconds, beyond the time for draining.
+  static let secondsAfterDrain: Int64 = 60
 
   func run() async throws {
     let surroundings = Surroundings()
-    let unit = Self.unit(program: "\(surroundings.programs)/pi-relayd", home: surroundings.folders.home)
+    let config: Config
+    do {
+      config = try ConfigReader(environment: surroundings.environment).load(
+        surroundings.folders.configurationCandidates
+      ).config
+    } catch {
+      throw surroundings.fail(error)
+    }
+    let unit = Self.unit(
+      program: "\(surroundings.programs)/pi-relayd", home: surroundings.folders.home,
+      stopSeconds: config.shutdown.drain.components.seconds + Self.secondsAfterDrain)
     if self.print { return Swift.print(unit, terminator: "") }
     // systemd's own test for whether it is what runs this machine (sd_booted).
     guard access("/run/systemd/system", F_OK) == 0 else {
@@ -62,7 +73,7 @@ struct InstallService: AsyncParsableCommand {
     }
   }
 
-  static func unit(program: String, home: String) -> String {
+  static func unit(program: String, home: String, stopSeconds: Int64) -> String {
     """
     [Unit]
     Description=pi-relay: steer pi coding-agent sessions from chat

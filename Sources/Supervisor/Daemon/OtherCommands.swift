@@ -55,6 +55,19 @@ struct ConfigCommand: AsyncParsableCommand {
       abstract: "Check relay.yaml without starting anything.",
       discussion: "Plugins check their own part when they start; `pi-relayd status` shows what they say.")
     @Argument(help: "The file; the home's relay.yaml if left out.") var file: String?
+    @Flag(help: "One JSON object for each problem and warning.") var json = false
+
+    private struct Finding: Encodable {
+      var kind: String
+      var message: String
+      var file: String?
+      var line: Int?
+      var column: Int?
+    }
+
+    private func tell(_ finding: Finding) throws {
+      print(String(decoding: try JSONCoding.encode(finding, sorted: true), as: UTF8.self))
+    }
 
     func run() async throws {
       let surroundings = Surroundings()
@@ -65,10 +78,30 @@ struct ConfigCommand: AsyncParsableCommand {
       }
       do {
         let loaded = try ConfigReader(environment: surroundings.environment).load(candidates)
-        for warning in loaded.warnings { StandardError.say("Warning: \(warning)") }
+        for warning in loaded.warnings {
+          if json {
+            try tell(Finding(kind: "warning", message: warning))
+          } else {
+            StandardError.say("Warning: \(warning)")
+          }
+        }
+        if json { return }
         print(loaded.path.map { "\($0) is right." } ?? "There is no relay.yaml; the defaults hold.")
       } catch {
-        StandardError.say("\(error)")
+        guard json else {
+          StandardError.say("\(error)")
+          throw ExitStatus.badConfiguration
+        }
+        if let problems = error as? ConfigProblems {
+          for problem in problems.problems {
+            try tell(
+              Finding(
+                kind: "problem", message: problem.message, file: problem.file, line: problem.mark.line,
+                column: problem.mark.column))
+          }
+        } else {
+          try tell(Finding(kind: "problem", message: "\(error)"))
+        }
         throw ExitStatus.badConfiguration
       }
     }
@@ -78,12 +111,24 @@ struct ConfigCommand: AsyncParsableCommand {
 struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Look for what may be wrong, and say what to do.")
 
+  @Flag(help: "One JSON object for each thing looked at.") var json = false
+
+  private struct Finding: Encodable {
+    var ok: Bool
+    var text: String
+  }
+
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
     let surroundings = Surroundings()
     var failed = false
     func note(_ ok: Bool, _ text: String) {
-      print("\(ok ? "✓" : "✗") \(text)")
+      if json {
+        let line = try? JSONCoding.encode(Finding(ok: ok, text: text), sorted: true)
+        print(String(decoding: line ?? [], as: UTF8.self))
+      } else {
+        print("\(ok ? "✓" : "✗") \(text)")
+      }
       if !ok { failed = true }
     }
     do {
@@ -126,7 +171,7 @@ struct Doctor: AsyncParsableCommand {
       }
       for problem in status.problems { note(false, problem) }
     } else {
-      print("- the daemon does not run; start it with: pi-relayd start")
+      if !json { print("- the daemon does not run; start it with: pi-relayd start") }
     }
     if failed { throw ExitStatus.failed }
   }

@@ -46,6 +46,25 @@ public struct Capabilities: Codable, Sendable, Equatable {
 }
 
 /// What a platform counts when it limits the length of a text.
+extension Capabilities {
+  /// With every number brought within what can be worked with; buttons that could hold nothing are no buttons.
+  package var sensible: Capabilities {
+    var sensible = self
+    sensible.maximumTextLength = maximumTextLength.map { min(max($0, 50), 10_000_000) }
+    sensible.minimumEditInterval = minimumEditInterval.map { min(max($0, 0), 3_600_000) }
+    sensible.maximumFileBytes = maximumFileBytes.map { max($0, 0) }
+    if var limits = buttons {
+      limits.rows = min(limits.rows, 100)
+      limits.perRow = min(limits.perRow, 100)
+      limits.labelLength = min(limits.labelLength, 10_000)
+      let isUsable = limits.rows > 0 && limits.perRow > 0 && limits.labelLength > 0
+      sensible.buttons = isUsable && limits.idLength >= ButtonLimits.leastIDLength ? limits : nil
+    }
+    return sensible
+  }
+}
+
+/// What a message's length is measured in.
 public enum LengthUnit: String, Codable, Sendable, CaseIterable {
   case utf8, utf16, scalars, graphemes
 
@@ -66,6 +85,9 @@ public enum LengthUnit: String, Codable, Sendable, CaseIterable {
 }
 
 public struct ButtonLimits: Codable, Sendable, Equatable {
+  /// The host's ids are as long as this.
+  package static let leastIDLength = 20
+
   public var rows: Int
   public var perRow: Int
   public var labelLength: Int

@@ -62,19 +62,25 @@ package final class Daemon: Sendable {
     limits.maximumBytes = config.logging.maximumBytes
     limits.keep = config.logging.keep
     let file = LogFile(path: folders.daemonLog, limits: limits)
-    let say = options.say
-    let log: @Sendable (String) -> Void = { line in
-      file.write(line)
-      say(line)
-    }
+    let daemonLog = DaemonLog(file: file, say: options.say)
+    let log: @Sendable (String) -> Void = { daemonLog.write($0) }
     for warning in loaded.warnings { log(warning) }
     let guardian = Guardian(
       path: options.guardian, identity: UUID().uuidString, endsLeftovers: config.sessions.leftovers == .kill,
       report: log)
     try guardian.start()
     defer { guardian.stop() }
-    try await serve(loaded, guardian, limits, log)
+    do {
+      try await serve(loaded, guardian, limits, log)
+    } catch {
+      await daemonLog.flush(within: Self.flushLimit, clock: options.timekeeper.clock)
+      throw error
+    }
+    await daemonLog.flush(within: Self.flushLimit, clock: options.timekeeper.clock)
   }
+
+  /// How long the last words may take to be written.
+  static let flushLimit: Duration = .seconds(1)
 
   private func serve(
     _ loaded: ConfigReader.Loaded, _ guardian: Guardian, _ limits: LogFile.Limits,

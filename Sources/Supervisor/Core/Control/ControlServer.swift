@@ -8,7 +8,7 @@ internal import RelayWire
 package final class ControlServer: Sendable {
   package struct Handlers: Sendable {
     package var status: @Sendable () async -> DaemonStatus
-    package var plugin: @Sendable (String, PluginHost.Change) async -> Bool
+    package var plugin: @Sendable (String, PluginHost.Change) async -> String?
     package var reload: @Sendable () async -> [String]
     package var stop: @Sendable () -> Void
     package var audience: any PluginAudience
@@ -79,7 +79,10 @@ package final class ControlServer: Sendable {
   private func acceptAll() {
     while true {
       let connection = relay_accept(descriptor)
-      guard connection >= 0 else { return }
+      guard connection >= 0 else {
+        if connection == -EMFILE || connection == -ENFILE { pauseAccepting() }
+        return
+      }
       let isFull = state.withLock { state in
         if state.open >= Self.mostConnections { return true }
         state.open += 1
@@ -94,6 +97,17 @@ package final class ControlServer: Sendable {
         await serve(connection)
         state.withLock { $0.open -= 1 }
       }
+    }
+  }
+
+  /// Without a free descriptor the waiting connection would call again and again.
+  private func pauseAccepting() {
+    guard let token = state.withLock({ $0.token }) else { return }
+    EventLoop.shared.change(token, descriptor, to: [])
+    log("the control socket takes no connection: too many files are open; raise the limit (ulimit -n)")
+    nursery.add { [self, clock] in
+      guard (try? await clock.sleep(for: .seconds(1))) != nil, let token = state.withLock({ $0.token }) else { return }
+      EventLoop.shared.change(token, descriptor, to: .read)
     }
   }
 
@@ -156,10 +170,10 @@ package final class ControlServer: Sendable {
     case ControlPlugin.method:
       do {
         let order = try request.params(ControlPlugin.self)
-        if await handlers.plugin(order.name, order.change) {
-          request.reply(Empty())
+        if let obstacle = await handlers.plugin(order.name, order.change) {
+          request.fail(WireError(.invalidParams, obstacle))
         } else {
-          request.fail(WireError(.invalidParams, "there is no plugin \(order.name); pi-relayd plugins lists them"))
+          request.reply(Empty())
         }
       } catch {
         request.fail(error)

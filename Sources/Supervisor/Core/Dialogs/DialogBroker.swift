@@ -22,6 +22,11 @@ final class DialogBroker: Sendable {
     return record
   }
 
+  /// The open questions of a session, oldest first.
+  func all(of session: String) -> [DialogRecord] {
+    state.withLock { state in state.order.compactMap { state.open[$0] }.filter { $0.session == session } }
+  }
+
   /// The question of a session that has waited longest.
   func first(of session: String) -> DialogRecord? {
     state.withLock { state in

@@ -6,13 +6,20 @@ package import RelayPipes
 package final class FolderWatch: Sendable {
   private let descriptor: Int32
   private let token: EventLoop.Token
+  private let folder: String
+  private let identity: [UInt]
 
   /// - Parameter changed: called on the loop's thread; several changes at once may be one call.
-  package init(folder: String, alsoWrites: Bool = false, changed: @escaping @Sendable () -> Void) throws(SystemError) {
+  package init(
+    folder: String, alsoWrites: Bool = false, alsoCreations: Bool = false, changed: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
+    self.folder = folder
+    identity = Self.identity(of: folder)
     let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     guard descriptor >= 0 else { throw SystemError("inotify_init") }
     let events = UInt32(
-      IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | (alsoWrites ? IN_MODIFY : 0))
+      IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
+        | (alsoWrites ? IN_MODIFY : 0) | (alsoCreations ? IN_CREATE : 0))
     guard inotify_add_watch(descriptor, folder, events) >= 0 else {
       let error = SystemError("inotify_add_watch \(folder)")
       _ = close(descriptor)
@@ -28,6 +35,14 @@ package final class FolderWatch: Sendable {
       _ = close(descriptor)
       throw error
     }
+  }
+
+  /// Whether the folder of that name is still the one that is watched.
+  package var isCurrent: Bool { !identity.isEmpty && Self.identity(of: folder) == identity }
+
+  private static func identity(of folder: String) -> [UInt] {
+    var status = stat()
+    return stat(folder, &status) == 0 ? [UInt(status.st_dev), UInt(status.st_ino)] : []
   }
 
   deinit {

@@ -19,7 +19,11 @@ package actor PluginHost {
   /// The last instance of each name that was stopped.
   private var retired: [String: PluginInstance] = [:]
   private var watch: FolderWatch?
+  private var watchOfHome: FolderWatch?
+  private var watchOfBundled: FolderWatch?
   private var stopping = false
+  /// Counts replacements, so that of two that overlap the later one wins.
+  private var changes = 0
 
   package init(discovery: PluginDiscovery, loaded: ConfigReader.Loaded, surroundings: PluginSurroundings) {
     self.discovery = discovery
@@ -35,11 +39,6 @@ package actor PluginHost {
   /// Runs plugins until `stop`.
   package func run() async {
     let changes = Mailbox<Void>(merge: { _, _ in true })
-    do {
-      watch = try FolderWatch(folder: surroundings.folders.plugins) { changes.post(()) }
-    } catch {
-      surroundings.log("new plugins are noticed only on reload: \(error)")
-    }
     nursery.add { [self] in
       while await changes.next() != nil { await rescan() }
     }
@@ -49,6 +48,23 @@ package actor PluginHost {
   }
 
   private var changesOfFolder: Mailbox<Void>?
+
+  /// Watches the folders that are there now: one may have been removed and made anew.
+  private func renewWatches() {
+    guard let changes = changesOfFolder else { return }
+    let folder = surroundings.folders.plugins
+    if watch?.isCurrent != true { watch = try? FolderWatch(folder: folder) { changes.post(()) } }
+    if watch != nil {
+      watchOfHome = nil
+    } else if watchOfHome == nil {
+      // Until it is back.
+      watchOfHome = try? FolderWatch(folder: surroundings.folders.home, alsoCreations: true) { changes.post(()) }
+      if watchOfHome == nil { surroundings.log("new plugins are noticed only on reload: \(folder) cannot be watched") }
+    }
+    if let bundled = discovery.bundledFolder, watchOfBundled?.isCurrent != true {
+      watchOfBundled = try? FolderWatch(folder: bundled) { changes.post(()) }
+    }
+  }
 
   /// Takes a new configuration; plugins that it does not concern go on undisturbed.
   package func apply(_ new: ConfigReader.Loaded) async {
@@ -60,6 +76,7 @@ package actor PluginHost {
   /// Looks at the folders again and makes what runs agree with what is there.
   package func rescan() async {
     guard !stopping else { return }
+    renewWatches()
     let found = discovery.scan()
     let wanted = Self.specifications(found.plugins, config)
     problems = found.problems + Self.missing(found.plugins, config)
@@ -69,11 +86,13 @@ package actor PluginHost {
       surroundings.log("\(name) is gone and stopped")
       retire(name, instance)
     }
+    for name in specifications.keys where wanted[name] == nil { specifications[name] = nil }
     for (name, specification) in wanted where specifications[name] != specification {
       specifications[name] = specification
       if let instance = instances[name] {
         surroundings.log("\(name) has changed and is replaced")
-        nursery.add { await instance.replace(with: specification) }
+        changes += 1
+        nursery.add { [number = changes] in await instance.replace(with: specification, change: number) }
       } else if !disabled.contains(name) {
         start(specification)
       }
@@ -155,11 +174,14 @@ package actor PluginHost {
 
   package enum Change: String, Sendable, Codable { case restart, enable, disable }
 
-  /// False when there is no such plugin.
-  package func change(_ name: String, _ change: Change) async -> Bool {
-    guard let specification = specifications[name] else { return false }
+  /// Answers what is in the way of it, if anything.
+  package func change(_ name: String, _ change: Change) async -> String? {
+    guard let specification = specifications[name] else {
+      return "there is no plugin \(name); pi-relayd plugins lists them"
+    }
     switch change {
     case .restart:
+      if disabled.contains(name) { return "\(name) is disabled; switch it on with: pi-relayd plugins enable \(name)" }
       if let instance = instances[name] { await instance.restart() } else { start(specification) }
     case .enable:
       disabled.remove(name)
@@ -171,13 +193,13 @@ package actor PluginHost {
         await instance.stop()
       }
     }
-    return true
+    return nil
   }
 
   /// Stops every plugin, in good order and all at once.
   package func stop() async {
     stopping = true
-    watch = nil
+    (watch, watchOfHome, watchOfBundled) = (nil, nil, nil)
     changesOfFolder?.close()
     await withDiscardingTaskGroup { group in
       for instance in instances.values { group.addTask { await instance.stop() } }

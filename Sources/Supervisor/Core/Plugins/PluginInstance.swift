@@ -45,6 +45,7 @@ package actor PluginInstance {
   private let wakes = Mailbox<Void>(merge: { _, _ in true })
   private var stopping = false
   private var replacing = false
+  private var lastChange = 0
   /// The last lines on standard error, for messages.
   private let lastWords = Locked<[String]>([])
 
@@ -54,6 +55,8 @@ package actor PluginInstance {
   static let quietLimit: Duration = .seconds(15)
   static let pingLimit: Duration = .seconds(10)
   static let shutdownLimit: Duration = .seconds(5)
+  /// Breaches of the protocol that are logged of one life.
+  static let mostOdditiesTold = 20
 
   package init(_ specification: PluginSpecification, _ surroundings: PluginSurroundings) {
     name = specification.name
@@ -79,7 +82,11 @@ package actor PluginInstance {
   // MARK: - Wishes from outside
 
   /// Runs something else from now on. The present life is ended in good order first.
-  package func replace(with new: PluginSpecification) async {
+  ///
+  /// - Parameter change: the number of this wish; one that comes after a later one is out of date.
+  package func replace(with new: PluginSpecification, change: Int) async {
+    guard change > lastChange else { return }
+    lastChange = change
     guard new != specification else { return }
     specification = new
     status.path = new.executable.path
@@ -212,12 +219,18 @@ package actor PluginInstance {
     self.child = child
     let log = collectLog(pipes.error)
     let early = Locked<String?>(nil)
+    let oddities = Locked(0)
     let peer = Peer(
       input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock,
       oddity: {
         [log = surroundings.log, name] oddity in
         if case .notProtocol(let beginning) = oddity { early.withLock { $0 = $0 ?? beginning } }
-        log("\(name): \(Self.describe(oddity))")
+        let number = oddities.withLock { count in
+          count += 1
+          return count
+        }
+        guard number <= Self.mostOdditiesTold else { return }
+        log("\(name): \(Self.describe(oddity))" + (number == Self.mostOdditiesTold ? "; more is not told" : ""))
       })
     currentPeer = peer
     let lifeMarker = lifeMarker

@@ -7,6 +7,8 @@ package final class PluginLink: Sendable {
   /// The instance: `formatter`, `discord/work`, `attached/terminal-1`.
   package let name: String
   package let about: InitializeReply
+  /// What it says it can do, within sense.
+  package let capabilities: Capabilities
   /// How this instance is configured as a messenger; nil for services.
   package let messenger: Config.Messenger?
   package let spoolFolder: String
@@ -22,6 +24,7 @@ package final class PluginLink: Sendable {
   ) {
     self.name = name
     self.about = about
+    capabilities = about.capabilities.sensible
     self.messenger = messenger
     self.spoolFolder = spoolFolder
     self.isLocal = isLocal
@@ -29,7 +32,6 @@ package final class PluginLink: Sendable {
     self.hung = hung
   }
 
-  package var capabilities: Capabilities { about.capabilities }
   package var isMessenger: Bool { about.kinds.contains(.messenger) }
 
   /// Whether it has answered anything in this life: the sign that it works.

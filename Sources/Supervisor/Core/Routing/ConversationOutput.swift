@@ -25,12 +25,20 @@ actor ConversationOutput {
     var output = Config.Output.stream
     var images = Config.Images.explicit
     var editInterval: Duration?
+
+    init() {}
+
+    init(_ messenger: Config.Messenger) {
+      output = messenger.output
+      images = messenger.images
+      editInterval = messenger.editInterval
+    }
   }
 
   nonisolated let key: ConversationKey
   private nonisolated let items: Mailbox<Item>
   private let delivery: Delivery
-  private let settings: Settings
+  private var settings: Settings
   private let services: Services
   private let nursery: Nursery
   private let timekeeper: Timekeeper
@@ -48,6 +56,8 @@ actor ConversationOutput {
   private var finished: [FormatTool.Call] = []
   private var progress: [String: String] = [:]
   private var dialogs: [String: String] = [:]
+  /// Some of the run's answer could not be shown.
+  private var isIncomplete = false
 
   static let usualEditInterval: Duration = .milliseconds(800)
   static let usualLimit = 4_000
@@ -128,7 +138,9 @@ actor ConversationOutput {
     case .dialogOpened, .dialogWithdrawn: break
     case .runEnded(let message, let end):
       await endRun(end)
-      if let message, message.conversation == key { await delivery.settled(message.id, Self.outcome(of: end)) }
+      let outcome = isIncomplete && end == .completed ? .failed : Self.outcome(of: end)
+      isIncomplete = false
+      if let message, message.conversation == key { await delivery.settled(message.id, outcome) }
     }
   }
 
@@ -139,6 +151,7 @@ actor ConversationOutput {
     guard let present = delivery.holder.current, present !== link else { return }
     link = present
     capabilities = present.capabilities
+    if let messenger = present.messenger { settings = Settings(messenger) }
   }
 
   private var limit: Int {
@@ -180,7 +193,7 @@ actor ConversationOutput {
 
   private func flushNow() async {
     flushScheduled = false
-    guard stream.isDirty else { return }
+    guard stream.isDirty, !stream.isStuck else { return }
     lastFlush = timekeeper.now()
     if settings.output == .preview { await showPreview() } else { await flush(final: false) }
   }
@@ -226,19 +239,33 @@ actor ConversationOutput {
       case .gone:
         await begin(text, streaming: streaming)
         return
-      case .failed: return
+      case .failed:
+        return await giveUpEditing(text, streaming: streaming)
       case .lost:
         deaths += 1
         guard deaths < Delivery.maximumDeaths else {
           delivery.log("\(key): a change of a message ended its messenger \(deaths) times and was set aside")
+          isIncomplete = true
           return
         }
       }
+    }
+    await giveUpEditing(text, streaming: streaming)
+  }
+
+  /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text
+  /// comes as a message of its own.
+  private func giveUpEditing(_ text: String, streaming: Bool) async {
+    if streaming {
+      stream.isStuck = true
+    } else if text != stream.shown {
+      await begin(text, streaming: false)
     }
   }
 
   private func begin(_ text: String, streaming: Bool) async {
     let sent = await delivery.send(text, role: .answer, streaming: streaming)
+    if sent == nil { isIncomplete = true }
     stream.message = sent?.message
     stream.mark = sent?.mayBeRepeat == true ? Delivery.repeatMark : ""
     stream.shown = text
@@ -341,14 +368,18 @@ actor ConversationOutput {
   }
 
   private func send(_ image: PiImage, from tool: String) async {
-    guard let link = delivery.holder.current, let most = link.capabilities.maximumFileBytes,
-      let data = Data(base64Encoded: image.data), data.count <= most
-    else { return }
+    guard let link = delivery.holder.current, let most = link.capabilities.maximumFileBytes else { return }
     let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
     let name = SafeText.line(tool) + "." + SafeText.line(ending, limit: 8)
     let path = "\(link.spoolFolder)/\(UUID().uuidString)"
     do {
-      try data.write(to: URL(filePath: path))
+      // Away from the loop, which carries everybody's text.
+      let isWritten = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+        guard let data = Data(base64Encoded: image.data), data.count <= most else { return false }
+        try data.write(to: URL(filePath: path))
+        return true
+      }
+      guard isWritten else { return }
     } catch {
       delivery.log("\(key): an image of \(tool) could not be handed over: \(error)")
       return

@@ -9,6 +9,29 @@ extension Router {
     switch arrival {
     case .message(let message, let link): await process(message, link, key)
     case .action(let action, let link): await process(action, link, key)
+    case .edit(let edit): await process(edit, key)
+    case .deletion(let deletion): await process(deletion, key)
+    }
+  }
+
+  private func process(_ edit: MessageEdited, _ key: ConversationKey) async {
+    guard let session = await boundSession(key) else { return }
+    let message = MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
+    switch await session.replace(
+      MessageKey(conversation: key, id: edit.id), text: PromptText.compose(message), typed: edit.text)
+    {
+    case .done: await say("✏️ The waiting message was replaced.", to: key)
+    case .tooLate: await say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
+    case .unknown: break
+    }
+  }
+
+  private func process(_ deletion: MessageDeleted, _ key: ConversationKey) async {
+    guard let session = await boundSession(key) else { return }
+    switch await session.withdraw(MessageKey(conversation: key, id: deletion.id)) {
+    case .done: await say("🗑️ The waiting message was withdrawn.", to: key)
+    case .tooLate: await say("🗑️ Too late to withdraw: the agent has that message. /stop stops it.", to: key)
+    case .unknown: break
     }
   }
 

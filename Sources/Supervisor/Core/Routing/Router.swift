@@ -39,6 +39,8 @@ package actor Router: PluginAudience {
   enum Arrival: Sendable {
     case message(MessageReceived, PluginLink)
     case action(ActionInvoked, PluginLink)
+    case edit(MessageEdited)
+    case deletion(MessageDeleted)
   }
 
   /// Longest text of one message from a person, in bytes.
@@ -197,38 +199,30 @@ package actor Router: PluginAudience {
   }
 
   private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginLink) {
-    guard sender.bot != true else { return }
-    let key = key(link, conversation)
+    // A stranger costs a line and a refusal now and then, and no more: neither a conversation nor the log.
+    guard sender.bot != true, refusals.shouldTell("\(link.name):\(sender.id)", now: timekeeper.now()) else { return }
     log("\(link.name): \(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
-    guard conversation.kind == .dm, refusals.shouldTell("\(link.name):\(sender.id)", now: timekeeper.now()) else {
-      return
-    }
-    place(key, conversation, link).output.post(.say("Not authorized.", .notice, buttons: nil))
+    guard conversation.kind == .dm else { return }
+    let delivery = Delivery(
+      conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper, log: log)
+    nursery.add { _ = await delivery.send("Not authorized.", role: .notice) }
   }
 
+  // Edits and deletions go the way of the messages they concern, behind them.
   private func edited(_ edit: MessageEdited, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
-    request.reply(Empty())
-    guard Authorisation.allows(edit.sender, through: link) else { return }
-    let key = key(link, edit.conversation)
-    guard let session = await boundSession(key) else { return }
-    let message = MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
-    if await session.replace(
-      MessageKey(conversation: key, id: edit.id), text: PromptText.compose(message), typed: edit.text)
-    {
-      await say("✏️ The waiting message was replaced.", to: key)
+    if Authorisation.allows(edit.sender, through: link) {
+      places[key(link, edit.conversation)]?.inbox.post(.edit(edit))
     }
+    request.reply(Empty())
   }
 
   private func deleted(_ deletion: MessageDeleted, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
-    request.reply(Empty())
-    if let sender = deletion.sender, !Authorisation.allows(sender, through: link) { return }
-    let key = key(link, deletion.conversation)
-    guard let session = await boundSession(key) else { return }
-    if await session.withdraw(MessageKey(conversation: key, id: deletion.id)) {
-      await say("🗑️ The waiting message was withdrawn.", to: key)
+    if deletion.sender.map({ Authorisation.allows($0, through: link) }) ?? true {
+      places[key(link, deletion.conversation)]?.inbox.post(.deletion(deletion))
     }
+    request.reply(Empty())
   }
 
   private func invoked(_ command: CommandInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {
@@ -281,12 +275,7 @@ package actor Router: PluginAudience {
     }
     let holder = holder(link.name)
     let delivery = Delivery(conversation: key, holder: holder, store: store, timekeeper: timekeeper, log: log)
-    var settings = ConversationOutput.Settings()
-    if let messenger = link.messenger {
-      settings.output = messenger.output
-      settings.images = messenger.images
-      settings.editInterval = messenger.editInterval
-    }
+    let settings = link.messenger.map(ConversationOutput.Settings.init) ?? ConversationOutput.Settings()
     let output = ConversationOutput(
       delivery: delivery, capabilities: link.capabilities, settings: settings, services: services, nursery: nursery)
     let inbox = Mailbox<Arrival>()

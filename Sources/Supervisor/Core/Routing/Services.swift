@@ -56,7 +56,8 @@ package actor Services {
 
   package func render(_ request: FormatRender) async -> [FormatRender.Piece] {
     let text = request.text
-    let identity = "render:\(text.utf8.count):\(text.hashValue)"
+    // A growing text keeps its beginning: each flush of it is the same request to a formatter that dies of it.
+    let identity = "render:\(text.prefix(200).hashValue)"
     if let link = link(for: FormatRender.method), deaths[identity, default: 0] < 2 {
       do {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
@@ -93,7 +94,10 @@ package actor Services {
   }
 
   private func noteDeath(_ identity: String, _ error: PeerError) {
-    guard error == .closed else { return }
+    switch error {
+    case .closed, .timedOut: break
+    case .refused, .notSent, .unreadable: return
+    }
     if deaths.count > 1_000 { deaths = [:] }
     deaths[identity, default: 0] += 1
   }

@@ -14,15 +14,18 @@ final class SessionWatchers: Sendable {
 
   /// The conversation watches this session, and no other any more.
   func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput) {
-    let hasMoved = watchers.withLock { watchers in
+    let (hasMoved, isNew) = watchers.withLock { watchers in
       var hasMoved = false
       for other in watchers.keys where other != session {
         if watchers[other]?.removeValue(forKey: key) != nil { hasMoved = true }
       }
+      let isNew = watchers[session]?[key] !== output
       watchers[session, default: [:]][key] = output
-      return hasMoved
+      return (hasMoved, isNew)
     }
     if hasMoved { output.post(.detached) }
+    // What is typed here from now on would answer them: they are to be seen.
+    if isNew { for record in dialogs.all(of: session) { output.post(.ask(record)) } }
   }
 
   /// The conversation is gone for good.

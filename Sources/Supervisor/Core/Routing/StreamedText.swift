@@ -14,6 +14,8 @@ struct StreamedText {
   var mark = ""
   var shown = ""
   private(set) var isDirty = false
+  /// The platform refuses further changes of the growing message.
+  var isStuck = false
 
   var isEmpty: Bool { source.isEmpty && message == nil }
 
@@ -40,6 +42,7 @@ struct StreamedText {
   /// A piece has been fixed in a finished message: the rest goes on in the next.
   mutating func fix(_ piece: FormatRender.Piece, after consumedBefore: Int) {
     hasFixed = true
+    isStuck = false
     source = String(decoding: source.utf8.dropFirst(piece.consumed - consumedBefore), as: UTF8.self)
     message = nil
     mark = ""

@@ -72,7 +72,7 @@ package final class PiConnection: Sendable {
       return true
     })
     lastWords = Locked([])
-    noise = { log.write($0) }
+    noise = { line in EventLoop.logs.perform { log.write(line) } }
     state.withLock { $0.scanner.wantsToolImages = wantsToolImages }
     let reader = LineReader(
       descriptor: pipes.output, maximumLineLength: Self.maximumLineLength,

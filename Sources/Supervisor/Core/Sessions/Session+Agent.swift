@@ -21,7 +21,9 @@ extension Session {
     activity = .starting
     var place: Int?
     do {
-      let entered = try await surroundings.places.enter()
+      let entered = try await surroundings.places.enter(id) { [emit] in
+        emit(.notice("⏳ All agents are busy; this starts when one is free. /stop gives up."))
+      }
       place = entered
       try requireOpen()
       let connection = try await start(entered)
@@ -84,9 +86,10 @@ extension Session {
     leaving = connection
     activity = .stopped
     cancelDialogs("the agent was ended")
+    let number = runNumber
     let exit = await connection.stop()
-    // A run that was in progress, as when the session is closed, ends with it.
-    if run != nil { endRun(.died(exit, connection.lastWord)) }
+    // A run that was in progress, as when the session is closed, ends with it; one that has begun since does not.
+    if run != nil, runNumber == number { endRun(.died(exit, connection.lastWord)) }
   }
 
   /// The session's last entry, so that after a crash it can be told what has come after.

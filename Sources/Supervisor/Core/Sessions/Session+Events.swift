@@ -15,7 +15,12 @@ extension Session {
       }
     }
     let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: surroundings.timekeeper.clock)
-    if settings.leftovers == .kill { _ = surroundings.guardian?.endLeftovers(of: marker, signal: SIGKILL) }
+    if settings.leftovers == .kill, let guardian = surroundings.guardian {
+      // Looks at every process there is: not on the loop.
+      await withTaskExecutorPreference(globalConcurrentExecutor) {
+        _ = guardian.endLeftovers(of: marker, signal: SIGKILL)
+      }
+    }
     await surroundings.places.ended(place)
     ended(connection, exit)
   }

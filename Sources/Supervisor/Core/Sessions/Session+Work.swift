@@ -56,7 +56,14 @@ extension Session {
       await conclude(prompt, run?.aborting == true ? .aborted : .failed("\(error)"), .dropped)
       return
     }
-    let prepared = await surroundings.prepare(prompt)
+    // It may have been changed while the agent started.
+    var prompt = run?.prompt ?? prompt
+    var prepared = await surroundings.prepare(prompt)
+    while let changed = run?.prompt, changed != prompt {
+      prompt = changed
+      prepared = await surroundings.prepare(prompt)
+    }
+    run?.isDispatched = true
     if let refusal = refusal(of: prepared) {
       await conclude(prompt, .failed(refusal), .dropped)
       return
@@ -71,7 +78,7 @@ extension Session {
     await finish(prompt, ending, after: last)
   }
 
-  private func refusal(of prepared: PreparedPrompt) -> String? {
+  func refusal(of prepared: PreparedPrompt) -> String? {
     guard !prepared.images.isEmpty, let model = state?.model, let input = model.input, !input.contains("image") else {
       return nil
     }

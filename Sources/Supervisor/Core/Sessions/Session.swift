@@ -120,7 +120,8 @@ package actor Session {
     // An idle pi would keep the text for its next prompt: only a run that has begun and not ended takes it now.
     guard run?.takesSteering == true, let connection else { return false }
     let prepared = await surroundings.prepare(prompt)
-    guard run?.takesSteering == true, self.connection === connection else { return false }
+    // What the model cannot take goes the other way, where the person is told.
+    guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else { return false }
     run?.steering.append(prompt)
     let command = PiCommand.steer(prepared.text, images: prepared.images)
     let answer = try? await connection.send(command, within: pi.answerTimeout)
@@ -131,29 +132,45 @@ package actor Session {
     return false
   }
 
-  /// Replaces the text of a message that has not started; false when it has.
-  package func replace(_ key: MessageKey, text: String, typed: String) -> Bool {
+  package enum Change: Sendable, Equatable {
+    case done
+    /// The agent has the message.
+    case tooLate
+    /// It is no message that waits or runs here.
+    case unknown
+  }
+
+  /// Replaces the text of a message that the agent does not have yet.
+  package func replace(_ key: MessageKey, text: String, typed: String) -> Change {
     for index in queue.indices {
       if case .prompt(var prompt) = queue[index], prompt.key == key {
         prompt.text = text
         prompt.typed = typed
         queue[index] = .prompt(prompt)
-        return true
+        return .done
       }
     }
-    return false
+    guard run?.prompt?.key == key else { return .unknown }
+    guard run?.isDispatched == false else { return .tooLate }
+    run?.prompt?.text = text
+    run?.prompt?.typed = typed
+    return .done
   }
 
-  /// Withdraws a message that has not started; false when it has.
-  package func withdraw(_ key: MessageKey) async -> Bool {
+  /// Withdraws a message that the agent does not have yet.
+  package func withdraw(_ key: MessageKey) async -> Change {
     for index in queue.indices {
       if case .prompt(let prompt) = queue[index], prompt.key == key {
         queue.remove(at: index)
         await advance(prompt, .dropped)
-        return true
+        return .done
       }
     }
-    return false
+    guard run?.prompt?.key == key else { return .unknown }
+    guard run?.isDispatched == false else { return .tooLate }
+    run?.aborting = true
+    await surroundings.places.giveUp(id)
+    return .done
   }
 
   // MARK: - Wishes
@@ -163,6 +180,7 @@ package actor Session {
     guard run != nil else { return false }
     // What has not reached pi yet looks at this before it goes on.
     run?.aborting = true
+    await surroundings.places.giveUp(id)
     guard let connection else { return true }
     cancelDialogs("the run was stopped")
     let steering = run?.steering ?? []
@@ -261,6 +279,7 @@ package actor Session {
     queue = []
     run?.aborting = true
     wakes.close()
+    await surroundings.places.giveUp(id)
     for work in dropped {
       switch work {
       case .prompt(let prompt):

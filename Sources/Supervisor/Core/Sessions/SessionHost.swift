@@ -109,10 +109,16 @@ package actor SessionHost {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
     }
     await surroundings.places.close()
-    var cut = 0
-    for session in all() {
-      if await session.isBusy { cut += 1 }
-      await session.close()
+    let sessions = all()
+    let cut = await withTaskGroup(of: Bool.self) { group in
+      for session in sessions {
+        group.addTask {
+          let wasBusy = await session.isBusy
+          await session.close()
+          return wasBusy
+        }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
     nursery.close()
     return cut

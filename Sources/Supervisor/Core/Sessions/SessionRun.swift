@@ -9,7 +9,9 @@ struct SessionRun {
     case over(RunEnd)
   }
 
-  let prompt: Prompt?
+  var prompt: Prompt?
+  /// The message is on its way to pi as it is.
+  var isDispatched = false
   /// pi took the message: its own copy of it was seen.
   private(set) var accepted = false
   private(set) var started = false

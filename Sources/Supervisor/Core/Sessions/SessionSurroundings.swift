@@ -64,7 +64,9 @@ package actor SessionPlaces {
   private var taken: Set<Int> = []
   private var next = 0
   private var starting = 0
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var waiting: [(session: String, continuation: CheckedContinuation<Void, Never>)] = []
+  private var entering: Set<String> = []
+  private var givenUp: Set<String> = []
   private var isClosed = false
   /// Asked to end an idle agent so that another can start.
   private var evict: (@Sendable () async -> Void)?
@@ -80,18 +82,45 @@ package actor SessionPlaces {
 
   private var isFull: Bool { taken.count >= maximum }
 
-  /// Waits for a place to start in. `started` must follow, and `ended` when the agent has.
-  package func enter() async throws -> Int {
-    while !isClosed, isFull || starting >= maximumStarting {
+  /// Whether the next to start has to wait.
+  private var hasNoRoom: Bool { isFull || starting >= maximumStarting }
+
+  /// Waits for a place to start in, unless `giveUp` is called. `started` must follow, and `ended` when the agent has.
+  ///
+  /// - Parameter waits: told once, when every place is taken by an agent at work.
+  package func enter(_ session: String, waits: @Sendable () -> Void = {}) async throws -> Int {
+    givenUp.remove(session)
+    entering.insert(session)
+    defer { entering.remove(session) }
+    var hasTold = false
+    while !isClosed, hasNoRoom {
       if isFull { await evict?() }
-      guard !isClosed, isFull || starting >= maximumStarting else { break }
-      await withCheckedContinuation { waiting.append($0) }
+      guard !isClosed, hasNoRoom, !givenUp.contains(session) else { break }
+      if isFull, !hasTold {
+        hasTold = true
+        waits()
+      }
+      await withCheckedContinuation { waiting.append((session, $0)) }
+      if givenUp.contains(session) { break }
+    }
+    if givenUp.remove(session) != nil {
+      // The wake may have been meant for a start: the next in line has it.
+      wake()
+      throw AgentUnavailable(description: "stopped before an agent was free")
     }
     if isClosed { throw AgentUnavailable(description: "pi-relayd is stopping") }
     next += 1
     taken.insert(next)
     starting += 1
     return next
+  }
+
+  /// The session no longer wants to start.
+  package func giveUp(_ session: String) {
+    guard entering.contains(session) else { return }
+    givenUp.insert(session)
+    guard let index = waiting.firstIndex(where: { $0.session == session }) else { return }
+    waiting.remove(at: index).continuation.resume()
   }
 
   package func started() {
@@ -111,12 +140,12 @@ package actor SessionPlaces {
   /// Nothing is started any more.
   package func close() {
     isClosed = true
-    for waiter in waiting { waiter.resume() }
+    for waiter in waiting { waiter.continuation.resume() }
     waiting = []
   }
 
   private func wake() {
     guard !waiting.isEmpty else { return }
-    waiting.removeFirst().resume()
+    waiting.removeFirst().continuation.resume()
   }
 }

@@ -31,13 +31,24 @@ struct Chat: AsyncParsableCommand {
   private func talk(_ surroundings: Surroundings) async throws {
     let failed: Bool
     if json || !message.isEmpty {
-      failed = await ScriptedChat(surroundings, json: json).say([message.joined(separator: " ")])
+      let text = message.isEmpty ? Self.standardInput() : message.joined(separator: " ")
+      guard text.contains(where: { !$0.isWhitespace }) else {
+        throw ValidationError("There is nothing to say: give a message, or write it to standard input.")
+      }
+      failed = await ScriptedChat(surroundings, json: json).say([text])
     } else if isatty(0) == 1, isatty(1) == 1 {
       failed = await TerminalChat(surroundings).run()
     } else {
       failed = await ScriptedChat(surroundings, json: false).sayLines()
     }
     if failed { throw ExitStatus.failed }
+  }
+
+  private static func standardInput() -> String {
+    var text = ""
+    while let line = readLine(strippingNewline: false) { text += line }
+    while text.last?.isNewline == true { text.removeLast() }
+    return text
   }
 
   /// Runs a daemon of this process around `body`.
@@ -154,6 +165,10 @@ struct ScriptedChat {
   private struct Report: Encodable {
     var outcome: MessageSettled.Outcome?
     var answer: String
+    /// What went wrong, of a message that failed.
+    var error: String?
+    /// What the agent asked; it was told that nobody answers.
+    var question: String?
   }
 
   /// Says each line of standard input. Answers whether any failed.
@@ -190,6 +205,8 @@ struct ScriptedChat {
           guard !line.isEmpty else { continue }
           if await !say(line, connection, screen) { failed = true }
         }
+        // Nobody is left to answer.
+        if await screen.question != nil { _ = try? await connection.say("/cancel") }
         return await screen.end() || failed
       }
       var failed = true
@@ -204,9 +221,17 @@ struct ScriptedChat {
     do {
       let (text, attachments) = try LocalFiles(spoolFolder: await connection.spoolFolder()).read(line)
       let id = try await connection.say(text, attachments: attachments)
-      let outcome = await screen.turn(after: id)
+      var outcome = await screen.turn(after: id)
       if json {
-        let report = Report(outcome: outcome, answer: await screen.answer)
+        let question = await screen.question
+        if question != nil {
+          let cancellation = try await connection.say("/cancel")
+          outcome = await screen.turn(after: cancellation)
+          outcome = await screen.outcome(of: id) ?? outcome
+        }
+        let report = Report(
+          outcome: outcome, answer: await screen.answer,
+          error: outcome == .failed ? await screen.lastNotice : nil, question: question)
         print(String(decoding: try JSONCoding.encode(report, sorted: true), as: UTF8.self))
       }
       return true

@@ -13,6 +13,8 @@ protocol ChatScreen: Sendable {
   func typing(_ active: Bool) async
   /// The connection is gone or back.
   func connected(_ isConnected: Bool) async
+  /// Another daemon is there now: it does not know what the last one was told.
+  func daemonReplaced() async
 }
 
 /// A terminal's attachment to the daemon as a messenger: kept up while the daemon comes and goes, with what was not
@@ -26,6 +28,8 @@ actor ChatConnection {
   /// Why the daemon does not want us.
   private var refusal: WireError?
   private var waiting: [AsyncStream<Void>.Continuation] = []
+  /// The process that was there last.
+  private var daemon: Int32?
   private var nextMessage = 0
   private var nextShown = 0
   private var spool = ""
@@ -84,6 +88,9 @@ actor ChatConnection {
   private func serve(_ peer: Peer) async {
     self.peer = peer
     do {
+      let daemon = try await peer.request(ControlStatus(), within: .seconds(10)).pid
+      if let before = self.daemon, before != daemon { await screen.daemonReplaced() }
+      self.daemon = daemon
       _ = try await peer.request(ControlAttach(client: client), within: .seconds(10))
     } catch {
       // A refusal will be the same next time.

@@ -11,6 +11,11 @@ actor PlainChat: ChatScreen {
   private var isAsked = false
   private var waiting: CheckedContinuation<Void, Never>?
   private(set) var answer = ""
+  /// The last notice: with a failure, what went wrong.
+  private(set) var lastNotice: String?
+  /// What the agent asks, while it waits for an answer.
+  var question: String? { isAsked ? lastQuestion : nil }
+  private var lastQuestion: String?
 
   private let prints: Bool
 
@@ -47,7 +52,20 @@ actor PlainChat: ChatScreen {
     unsettled.removeAll { $0 == message.message }
     settledEarly.insert(message.message)
     lastOutcome = message.outcome
+    outcomes[message.message] = message.outcome
     if message.outcome == .failed { failed = true }
+    wake()
+  }
+
+  func daemonReplaced() {
+    guard !unsettled.isEmpty else { return }
+    StandardError.say(
+      "pi-relayd was started anew meanwhile; what became of the message is not known. Say it again if nothing came of it."
+    )
+    unsettled = []
+    failed = true
+    lastOutcome = .failed
+    lastNotice = "pi-relayd was started anew meanwhile; what became of the message is not known"
     wake()
   }
 
@@ -58,6 +76,10 @@ actor PlainChat: ChatScreen {
     waiting?.resume()
     waiting = nil
   }
+
+  private var outcomes: [String: MessageSettled.Outcome] = [:]
+
+  func outcome(of message: String) -> MessageSettled.Outcome? { outcomes[message] }
 
   /// Waits until everything said so far is settled, or the agent asks something: then it is the person's turn.
   func turn(after message: String) async -> MessageSettled.Outcome? {
@@ -76,8 +98,10 @@ actor PlainChat: ChatScreen {
   private func print(_ text: String, _ role: MessageRole?) {
     if role == .dialog {
       isAsked = true
+      lastQuestion = text
       wake()
     }
+    if role == .notice { lastNotice = text }
     if role == .answer { answer += (answer.isEmpty ? "" : "\n") + text }
     guard prints else { return }
     let bytes = Array((text + "\n").utf8)

@@ -127,6 +127,16 @@ final class TerminalScreen: ChatScreen {
     }
   }
 
+  func daemonReplaced() {
+    let wasWorking = state.withLock { state in
+      defer { state.working = false }
+      return state.working
+    }
+    if wasWorking {
+      say("[pi-relayd was started anew; what became of your last message is not known. Say it again if nothing comes]")
+    }
+  }
+
   // MARK: - Drawing, only on the loop's thread
 
   private var prompt: String { state.withLock { $0.working ? "⋯ " : "› " } }

@@ -122,7 +122,7 @@ package struct Preparation: Sendable {
   private func mention(_ name: String, _ attachment: Attachment, _ size: Int?, _ why: String) -> String {
     var facts = [name]
     if let mime = attachment.mime { facts.append(Self.safeName(mime)) }
-    if let size { facts.append("\((size + 999) / 1_000) KB") }
+    if let size, size >= 0 { facts.append("\(size / 1_000 + (size % 1_000 == 0 ? 0 : 1)) KB") }
     return "[Attached but not included: \(facts.joined(separator: ", ")) — \(why)]"
   }
 

@@ -1,0 +1,64 @@
+internal import RelayPipes
+
+/// What the daemon says, into its log and onto standard error, without anybody waiting for either: a full disk or a
+/// terminal that has been stopped holds up nothing but its own lines.
+package final class DaemonLog: Sendable {
+  /// Lines that may wait for one of the two.
+  static let mostWaiting = 5_000
+
+  private let file: Line
+  private let terminal: Line
+
+  package init(file: LogFile, say: @escaping @Sendable (String) -> Void) {
+    self.file = Line(loop: .logs) { file.write($0) }
+    terminal = Line(loop: EventLoop(name: "relay-stderr"), say)
+  }
+
+  package func write(_ text: String) {
+    file.write(text)
+    terminal.write(text)
+  }
+
+  /// Waits until what was said is written, at most for `limit`.
+  package func flush(within limit: Duration, clock: any Clock<Duration>) async {
+    for line in [file, terminal] {
+      let done = Mailbox<Void>()
+      line.loop.perform { done.post(()) }
+      // Late: whoever does not take it does not get it.
+      try? await withDeadline(limit, clock: clock) { _ = await done.next() }
+    }
+  }
+
+  /// One of the two ways out.
+  private final class Line: Sendable {
+    let loop: EventLoop
+    private let out: @Sendable (String) -> Void
+    private let counts = Locked((waiting: 0, lost: 0))
+
+    init(loop: EventLoop, _ out: @escaping @Sendable (String) -> Void) {
+      self.loop = loop
+      self.out = out
+    }
+
+    func write(_ text: String) {
+      let isTaken = counts.withLock { counts in
+        if counts.waiting >= DaemonLog.mostWaiting {
+          counts.lost += 1
+          return false
+        }
+        counts.waiting += 1
+        return true
+      }
+      guard isTaken else { return }
+      loop.perform { [self] in
+        let lost = counts.withLock { counts in
+          counts.waiting -= 1
+          defer { counts.lost = 0 }
+          return counts.lost
+        }
+        if lost > 0 { out("[\(lost) lines were left out: they came faster than they could be written]") }
+        out(text)
+      }
+    }
+  }
+}
