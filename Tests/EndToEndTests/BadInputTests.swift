@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RelayPipes
 import RelayWire
 import Supervisor
 import TestSupport
@@ -153,6 +154,79 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a terminal that has stopped holds up nothing but its own lines`() async throws {
+      let home = scratch.path + "/home"
+      let folders = Folders(home: home)
+      try folders.prepare()
+      // Far more than a pipe holds, each life of it.
+      try scratch.write(
+        "home/plugins/x-noisy", "#!/bin/sh\nfor i in $(seq 19); do printf '%04000d\\n' $i; done\n", executable: true)
+      try scratch.write("home/relay.yaml", "restart: {failingCount: 1000000, firstDelayMilliseconds: 0}\n")
+      let (child, pipes) = try ChildProcess.spawn(
+        .init(
+          name: "pi-relayd", path: Built.executable("pi-relayd"), arguments: ["start"],
+          environment: ["PI_RELAY_HOME": home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]), guardian: nil)
+      // Standard error is never read.
+      var restarts = 0
+      while restarts < 100, !Task.isCancelled {
+        let status = try await relay(["status", "--json"])
+        guard status.exit == .exited(0) else { continue }
+        let value = try JSONCoding.decode(JSONValue.self, from: Array(status.output.joined().utf8))
+        let noisy = value["plugins"]?.arrayValue?.first { $0["name"] == "x-noisy" }
+        restarts = Int(noisy?["restarts"]?.integerValue ?? 0)
+      }
+      #expect(restarts >= 100)
+      kill(child.pid, SIGTERM)
+      #expect(await child.exit() == .exited(0))
+      for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) }
+    }
+
+    @Test func `a removed plugin folder is noticed again when it is back`() async throws {
+      try await RelayFixture.run { relay in
+        let plugins = relay.folders.plugins
+        try FileManager.default.removeItem(atPath: plugins)
+        try await relay.waitForStatus { status in status.problems.contains { $0.contains("cannot be read") } }
+        mkdir(plugins, 0o700)
+        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(plugins)/x-closes")
+        try await relay.waitForStatus { status in
+          !status.problems.contains { $0.contains("cannot be read") }
+            && status.plugins.contains { $0.name == "x-closes" && $0.restarts > 0 }
+        }
+      }
+    }
+
+    @Test func `a disabled plugin is not started by a restart`() async throws {
+      try await RelayFixture.run { relay in
+        _ = try await relay.ask(ControlPlugin(name: "formatter", change: .disable))
+        await #expect(throws: PeerError.self) {
+          _ = try await relay.ask(ControlPlugin(name: "formatter", change: .restart))
+        }
+        #expect(try await relay.plugin("formatter")?.state == .disabled)
+        _ = try await relay.ask(ControlPlugin(name: "formatter", change: .enable))
+        try await relay.waitForStatus { $0.plugins.contains { $0.name == "formatter" && $0.state == .running } }
+      }
+    }
+
+    @Test func `a script's question is cancelled and told, its failure has its reason, and silence is a wrong use`()
+      async throws
+    {
+      func ask(_ text: String) async throws -> (Command, JSONValue) {
+        let said = try await relay(["chat", "--standalone", "--json"], input: text)
+        return (said, try JSONCoding.decode(JSONValue.self, from: Array((said.output.first ?? "null").utf8)))
+      }
+      let (answered, answer) = try await ask("hello\n")
+      #expect(answered.exit == .exited(0))
+      #expect(answer["outcome"] == "answered" && answer["answer"]?.stringValue?.hasPrefix("You wrote: hello") == true)
+      let (asked, question) = try await ask("/confirm\n")
+      #expect(asked.exit == .exited(0))
+      #expect(question["question"]?.stringValue?.hasPrefix("❓ Clear the cache?") == true)
+      #expect(question["answer"] == "You gave no answer.")
+      let (failed, failure) = try await ask("/fail\n")
+      #expect(failed.exit == .exited(1))
+      #expect(failure["outcome"] == "failed" && failure["error"]?.stringValue?.hasPrefix("❌") == true, "\(failure)")
+      #expect(try await relay(["chat", "--standalone", "--json"], input: "\n").exit == .exited(64))
+    }
+
     @Test func `setup writes what a messenger needs, changes no file of the person's, and the result is taken`()
       async throws
     {
@@ -186,10 +260,8 @@ extension EndToEnd {
         try await relay.waitForStatus { status in
           status.plugins.contains { $0.name == "x-floods" && $0.state == .running }
         }
-        #expect(
-          relay.log.contains {
-            $0.contains("\(relay.folders.log("x-floods")) cannot be written: No space left on device; free space")
-          })
+        try await relay.waitForLog(
+          "\(relay.folders.log("x-floods")) cannot be written: No space left on device; free space")
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
       }

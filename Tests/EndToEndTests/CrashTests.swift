@@ -86,6 +86,18 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a platform that refuses edits still gets the whole answer`() async throws {
+      try await RelayFixture.run { relay in
+        await relay.messenger.fail(
+          "message.edit", with: Array(repeating: DeliveryFailure.forbidden("no edits here").wireError, count: 100))
+        try await relay.messenger.say("/slow 20", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let answers = await relay.messenger.texts(role: .answer)
+        #expect(answers.count == 2)
+        #expect(answers.last?.split(separator: " ").count == 20, "\(answers)")
+      }
+    }
+
     @Test func `a killed formatter is not noticed by the conversation`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 60", id: "1")

@@ -229,6 +229,8 @@ extension EndToEnd {
         _ = await relay.messenger.waitForOutcome(of: "2")
         try await relay.messenger.say("/use 1", id: "3", in: "c2")
         await relay.messenger.waitForText("You now talk to", in: "c2")
+        // What answers a question must be able to see it.
+        await relay.messenger.waitForText("❓ Which colour?", in: "c2")
         try await relay.messenger.say("1", id: "4", in: "c2")
         await relay.messenger.waitForText("✔ Which colour? — Red", in: "c1")
         await relay.messenger.waitForText("You answered: Red", in: "c1")

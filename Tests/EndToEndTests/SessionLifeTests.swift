@@ -19,6 +19,30 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a start that waits for a place says so, can be changed, given up, and holds up nobody`() async throws {
+      try await RelayFixture.run(sessions: "maximum: 1") { relay in
+        try await relay.messenger.say("/hang", id: "1", in: "c1")
+        try await relay.waitForStatus { status in status.sessions.contains { $0.activity == .working } }
+        try await relay.messenger.say("second", id: "2", in: "c2")
+        await relay.messenger.waitForText("All agents are busy", in: "c2")
+        _ = try await relay.messenger.request(
+          MessageEdited(
+            id: "2", conversation: Conversation(id: "c2", kind: .dm), sender: Sender(id: "u1", name: "Ann"),
+            text: "second thoughts"))
+        await relay.messenger.waitForText("The waiting message was replaced", in: "c2")
+        try await relay.messenger.say("/help", id: "3", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .handled)
+        try await relay.messenger.say("third", id: "4", in: "c3")
+        await relay.messenger.waitForText("All agents are busy", in: "c3")
+        try await relay.messenger.say("/stop", id: "5", in: "c3")
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .stopped)
+        try await relay.messenger.say("/stop", id: "6", in: "c1")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(
+          await relay.messenger.texts(in: "c2", role: .answer).first?.hasPrefix("You wrote: second thoughts") == true)
+      }
+    }
+
     @Test func `closing a session ends its run, its agent and its question`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")

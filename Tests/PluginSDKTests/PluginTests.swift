@@ -37,6 +37,19 @@ private struct Parrot: Plugin {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct PluginTests {
+  @Test func `everything a messenger may say can be made outside the package`() {
+    let (place, person) = (Conversation(id: "c"), Sender(id: "u", name: "U"))
+    let requests: [any WireRequest] = [
+      MessageEdited(id: "1", conversation: place, sender: person, text: "t"),
+      MessageDeleted(id: "1", conversation: place),
+      CommandInvoked(id: "1", conversation: place, sender: person, name: "n"),
+      ActionInvoked(id: "1", conversation: place, sender: person, action: "a"),
+      ConversationClosed(conversation: place), ConversationReopened(conversation: place),
+      ReactionAdded(conversation: place, sender: person, message: "1", reaction: "👍"),
+    ]
+    #expect(requests.map { type(of: $0).method }.count == 7)
+  }
+
   @Test func `a plugin shakes hands, hands over, saves, sends and leaves`() async throws {
     let harness = try PluginHarness<Parrot>(config: ["greeting": "hello"])
     let about = try await harness.start()

@@ -118,6 +118,17 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
         == ["relay.yaml:2:14: tokenFile: /nonexistent/token cannot be read"])
   }
 
+  @Test func `references to secrets are resolved at any depth, for services too`() throws {
+    let loaded = try load(
+      "plugins:\n  echo:\n    bot: {apiTokenEnv: A}\nmessengers:\n  chat:\n    one: {account: {passwordEnv: B}}\n",
+      environment: ["A": "1", "B": "2"])
+    #expect(loaded.config.plugins["echo"]?.settings["bot"] == ["apiToken": "1"])
+    #expect(loaded.config.messengers[0].settings["account"] == ["password": "2"])
+    #expect(loaded.config.secretVariables == ["A", "B"])
+    #expect(try load("plugins: {echo: {bot: {secret: x}}}").config.plugins["echo"]?.hasLiteralSecret == true)
+    #expect(complaints("plugins: {echo: {bot: {tokenEnv: NO}}}\n").count == 1)
+  }
+
   @Test func `the place of a plugin's setting can be named`() throws {
     let loaded = try load("messengers:\n  echo:\n    one:\n      speed:\n        low: 1\n")
     #expect(loaded.places["echo/one"]?["speed.low"] == "relay.yaml:5:14")

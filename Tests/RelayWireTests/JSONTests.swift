@@ -162,6 +162,30 @@ import Testing
   }
 }
 
+@Suite struct SenseTests {
+  @Test(arguments: [1e300, .infinity, -.infinity, .nan, -5, 1e18]) func `no wait is endless or negative`(wait: Double) {
+    let failure = DeliveryFailure(DeliveryFailure.rateLimited(retryAfter: wait).wireError)
+    guard case .rateLimited(let seconds)? = failure else { return #expect(Bool(false), "\(wait)") }
+    #expect((0...DeliveryFailure.longestWait).contains(seconds))
+  }
+
+  @Test func `numbers of a plugin are brought within what can be worked with`() {
+    var capabilities = Capabilities()
+    capabilities.maximumTextLength = -1
+    capabilities.minimumEditInterval = .min
+    capabilities.maximumFileBytes = -1
+    capabilities.buttons = ButtonLimits(rows: .max, perRow: .max, labelLength: .max, idLength: .max)
+    #expect(capabilities.sensible.maximumTextLength ?? 0 >= 50)
+    #expect(capabilities.sensible.minimumEditInterval == 0)
+    #expect(capabilities.sensible.maximumFileBytes == 0)
+    #expect(capabilities.sensible.buttons?.rows == 100)
+    for broken in [(0, 1, 1), (1, -1, 1), (1, 1, 0)] {
+      capabilities.buttons = ButtonLimits(rows: broken.0, perRow: broken.1, labelLength: broken.2, idLength: 100)
+      #expect(capabilities.sensible.buttons == nil)
+    }
+  }
+}
+
 @Suite struct WireErrorTests {
   @Test(arguments: [
     DeliveryFailure.transient("a"), .rateLimited(retryAfter: 1.5), .unauthorized("b"), .forbidden("c"), .notFound("d"),

@@ -93,6 +93,11 @@ package final class RelayFixture: Sendable {
   /// What the daemon has said.
   package var log: [String] { output.withLock { $0 } }
 
+  /// Waits until the daemon has said something.
+  package func waitForLog(_ text: String) async throws {
+    try await waitForStatus { _ in log.contains { $0.contains(text) } }
+  }
+
   package var daemon: ChildProcess? { process.withLock { $0 } }
 
   /// Ends the daemon in good order.

@@ -43,6 +43,17 @@ public struct Host: Sendable {
   @discardableResult
   public func invoked(_ action: ActionInvoked) async throws -> ActionInvoked.Reply { try await patiently(action) }
 
+  /// The place no longer exists, or was archived.
+  @discardableResult
+  public func closed(_ closing: ConversationClosed) async throws -> Empty { try await patiently(closing) }
+
+  /// The place is back.
+  @discardableResult
+  public func reopened(_ reopening: ConversationReopened) async throws -> Empty { try await patiently(reopening) }
+
+  @discardableResult
+  public func reacted(_ reaction: ReactionAdded) async throws -> Empty { try await patiently(reaction) }
+
   public func completions(_ ask: CommandComplete) async throws -> [String] {
     try await peer.request(ask, within: .seconds(2)).completions
   }

@@ -119,6 +119,13 @@ public struct MessageEdited: WireRequest, Equatable {
   public var conversation: Conversation
   public var sender: Sender
   public var text: String
+
+  public init(id: String, conversation: Conversation, sender: Sender, text: String) {
+    self.id = id
+    self.conversation = conversation
+    self.sender = sender
+    self.text = text
+  }
 }
 
 /// `message.deleted`: a prompt that has not started yet is withdrawn.
@@ -129,6 +136,12 @@ public struct MessageDeleted: WireRequest, Equatable {
   public var id: String
   public var conversation: Conversation
   public var sender: Sender?
+
+  public init(id: String, conversation: Conversation, sender: Sender? = nil) {
+    self.id = id
+    self.conversation = conversation
+    self.sender = sender
+  }
 }
 
 /// `command.invoked`: a native command of the platform. Its answer arrives as messages.
@@ -198,6 +211,10 @@ public struct ConversationClosed: WireRequest, Equatable {
   public typealias Reply = Empty
 
   public var conversation: Conversation
+
+  public init(conversation: Conversation) {
+    self.conversation = conversation
+  }
 }
 
 /// `conversation.reopened`: it is back.
@@ -206,6 +223,10 @@ public struct ConversationReopened: WireRequest, Equatable {
   public typealias Reply = Empty
 
   public var conversation: Conversation
+
+  public init(conversation: Conversation) {
+    self.conversation = conversation
+  }
 }
 
 /// `reaction.added`: a person put a mark on a message.
@@ -217,6 +238,13 @@ public struct ReactionAdded: WireRequest, Equatable {
   public var sender: Sender
   public var message: String
   public var reaction: String
+
+  public init(conversation: Conversation, sender: Sender, message: String, reaction: String) {
+    self.conversation = conversation
+    self.sender = sender
+    self.message = message
+    self.reaction = reaction
+  }
 }
 
 /// `state.save`: keeps a small value that comes back at the next `initialize`.

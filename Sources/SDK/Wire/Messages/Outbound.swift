@@ -257,6 +257,12 @@ public struct ReactionSet: WireRequest, Equatable {
   public var conversation: String
   public var message: String
   public var reaction: String
+
+  public init(conversation: String, message: String, reaction: String) {
+    self.conversation = conversation
+    self.message = message
+    self.reaction = reaction
+  }
 }
 
 /// `thread.create`
@@ -265,11 +271,21 @@ public struct ThreadCreate: WireRequest, Equatable {
 
   public struct Reply: Codable, Sendable, Equatable {
     public var conversation: Conversation
+
+    public init(conversation: Conversation) {
+      self.conversation = conversation
+    }
   }
 
   public var key: String
   public var conversation: String
   public var title: String
+
+  public init(key: String, conversation: String, title: String) {
+    self.key = key
+    self.conversation = conversation
+    self.title = title
+  }
 }
 
 /// `presence.set`: what the bot shows as its activity.
@@ -278,6 +294,10 @@ public struct PresenceSet: WireRequest, Equatable {
   public typealias Reply = Empty
 
   public var text: String?
+
+  public init(text: String?) {
+    self.text = text
+  }
 }
 
 /// `commands.changed`: the menu of commands, whole.

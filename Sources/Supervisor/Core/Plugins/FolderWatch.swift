@@ -8,6 +8,8 @@ package final class FolderWatch: Sendable {
   private let token: EventLoop.Token
   private let folder: String
   private let identity: [UInt]
+  /// The folder itself is gone: inode numbers are used again, so its identity would not tell.
+  private let isOver = Locked(false)
 
   /// - Parameter changed: called on the loop's thread; several changes at once may be one call.
   package init(
@@ -27,8 +29,12 @@ package final class FolderWatch: Sendable {
     }
     self.descriptor = descriptor
     do {
-      token = try EventLoop.shared.watch(descriptor, .read) { buffer in
-        while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+      token = try EventLoop.shared.watch(descriptor, .read) { [isOver] buffer in
+        while true {
+          let count = read(descriptor, buffer.baseAddress, buffer.count)
+          guard count > 0 else { break }
+          if Self.tellsOfTheEnd(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { isOver.withLock { $0 = true } }
+        }
         changed()
       }
     } catch {
@@ -38,7 +44,21 @@ package final class FolderWatch: Sendable {
   }
 
   /// Whether the folder of that name is still the one that is watched.
-  package var isCurrent: Bool { !identity.isEmpty && Self.identity(of: folder) == identity }
+  package var isCurrent: Bool {
+    !isOver.withLock { $0 } && !identity.isEmpty && Self.identity(of: folder) == identity
+  }
+
+  /// Whether one of these events (inotify(7)) says that the folder is gone.
+  private static func tellsOfTheEnd(_ events: UnsafeRawBufferPointer) -> Bool {
+    let head = MemoryLayout<inotify_event>.size
+    var position = 0
+    while position + head <= events.count {
+      let event = events.loadUnaligned(fromByteOffset: position, as: inotify_event.self)
+      if event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) != 0 { return true }
+      position += head + Int(event.len)
+    }
+    return false
+  }
 
   private static func identity(of folder: String) -> [UInt] {
     var status = stat()

@@ -16,6 +16,7 @@ actor PlainChat: ChatScreen {
   /// What the agent asks, while it waits for an answer.
   var question: String? { isAsked ? lastQuestion : nil }
   private var lastQuestion: String?
+  private var dialogs: Set<String> = []
 
   private let prints: Bool
 
@@ -25,6 +26,7 @@ actor PlainChat: ChatScreen {
 
   func show(_ message: MessageSend, id: String) {
     guard message.streaming == true else {
+      if message.role == .dialog { dialogs.insert(id) }
       print(message.text, message.role)
       return
     }
@@ -37,7 +39,7 @@ actor PlainChat: ChatScreen {
       return
     }
     texts[message.message] = nil
-    print(message.text, .answer)
+    print(message.text, dialogs.contains(message.message) ? .notice : .answer)
   }
 
   func remove(_ message: MessageDelete) { texts[message.message] = nil }
