@@ -86,6 +86,23 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a script learns that the daemon was lost under its message`() async throws {
+      try await RelayFixture.run { relay in
+        async let said = Command.run(
+          Built.executable("pi-relayd"), ["chat"],
+          environment: ["PI_RELAY_HOME": relay.folders.home, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"],
+          input: "/slow 500\n")
+        try await relay.waitForStatus { status in status.sessions.contains { $0.activity == .working } }
+        let daemon = try #require(relay.daemon)
+        kill(daemon.pid, SIGKILL)
+        _ = await daemon.exit()
+        try await relay.start()
+        let command = try await said
+        #expect(command.exit == .exited(1))
+        #expect(command.errors.contains { $0.contains("was started anew meanwhile") }, "\(command.errors)")
+      }
+    }
+
     @Test func `a platform that refuses edits still gets the whole answer`() async throws {
       try await RelayFixture.run { relay in
         await relay.messenger.fail(
@@ -95,6 +112,23 @@ extension EndToEnd {
         let answers = await relay.messenger.texts(role: .answer)
         #expect(answers.count == 2)
         #expect(answers.last?.split(separator: " ").count == 20, "\(answers)")
+      }
+    }
+
+    @Test func `an answer that ends the formatter twice is set aside, growing or not`() async throws {
+      let config = RelayFixture.usualConfig + "\nplugins: {formatter: {enabled: false}}\n"
+      try await RelayFixture.run(config: config) { relay in
+        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-renderer")
+        func restarts() async throws -> Int {
+          try await relay.waitForStatus { status in
+            status.plugins.contains { $0.name == "x-renderer" && $0.state == .running }
+          }.plugins.first { $0.name == "x-renderer" }?.restarts ?? -1
+        }
+        #expect(try await restarts() == 0)
+        try await relay.messenger.say("/slow 40", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).joined().split(separator: " ").count == 40)
+        #expect(try await restarts() == 2)
       }
     }
 

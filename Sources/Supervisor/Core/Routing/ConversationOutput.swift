@@ -47,6 +47,8 @@ actor ConversationOutput {
   private var capabilities: Capabilities
   private var link: PluginLink?
   private var stream = StreamedText()
+  /// Counts the agent's messages.
+  private var streamNumber = 0
   private var preview: String?
   private var flushNumber = 0
   private var flushScheduled = false
@@ -172,7 +174,8 @@ actor ConversationOutput {
     }
     return await services.render(
       FormatRender(
-        text: text, dialect: capabilities.dialect ?? "plain", limit: limit, unit: unit, final: final))
+        text: text, dialect: capabilities.dialect ?? "plain", limit: limit, unit: unit, final: final),
+      of: "\(key)#\(streamNumber)")
   }
 
   /// Shows what has arrived, now or as soon as the platform likes another change.
@@ -279,6 +282,11 @@ actor ConversationOutput {
     await show(shown, streaming: true)
   }
 
+  private func beginStream() {
+    stream = StreamedText()
+    streamNumber += 1
+  }
+
   private func end(_ message: PiMessage) async {
     flushScheduled = false
     flushNumber += 1
@@ -287,7 +295,7 @@ actor ConversationOutput {
       await flushTools()
       await flush(final: true)
     }
-    stream = StreamedText()
+    beginStream()
   }
 
   /// Shows what has been streamed so far before something else is said. The message goes on growing above it; where
@@ -302,7 +310,7 @@ actor ConversationOutput {
   /// The conversation turns to another session: what was under way here is brought to an end.
   private func detach() async {
     if !stream.isEmpty { await flush(final: true) }
-    stream = StreamedText()
+    beginStream()
     running = [:]
     finished = []
     for message in progress.values { await delivery.delete(message) }
@@ -317,7 +325,7 @@ actor ConversationOutput {
   private func endRun(_ end: RunEnd) async {
     if !stream.isEmpty {
       await flush(final: true)
-      stream = StreamedText()
+      beginStream()
     }
     await flushTools()
     for message in progress.values { await delivery.delete(message) }

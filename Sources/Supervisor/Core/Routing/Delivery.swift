@@ -91,8 +91,8 @@ struct Delivery: Sendable {
     }
     var mark = false
     var deaths = 0
-    for number in 0..<Self.maximumAttempts {
-      guard let link = await holder.wait() else { return nil }
+    tries: for number in 0..<Self.maximumAttempts {
+      guard let link = await holder.wait() else { break tries }
       do {
         let message = try await attempt(link, mark)
         await settle(key, .sent(message: message))
@@ -104,7 +104,7 @@ struct Delivery: Sendable {
           await settle(key, .failed(why))
           return nil
         case .retry(let delay):
-          guard await timekeeper.sleep(for: delay) else { return nil }
+          guard await timekeeper.sleep(for: delay) else { break tries }
         case .resolve:
           deaths += 1
           if deaths >= Self.maximumDeaths, error as? PeerError == .closed {
@@ -119,12 +119,12 @@ struct Delivery: Sendable {
           case .notSent: break
           case .unknowable: mark = true
           }
-          if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
+          if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { break tries }
         }
       }
     }
     await settle(key, .unknown)
-    log("\(conversation): a message was given up after \(Self.maximumAttempts) tries")
+    log("\(conversation): a message was given up after all tries, or because its messenger or the daemon went away")
     return nil
   }
 

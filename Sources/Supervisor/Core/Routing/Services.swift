@@ -54,10 +54,11 @@ package actor Services {
 
   // MARK: - Formatting
 
-  package func render(_ request: FormatRender) async -> [FormatRender.Piece] {
+  /// - Parameter message: what the text belongs to. A growing one is asked for again and again; a formatter that
+  ///   dies of it twice is not asked a third time.
+  package func render(_ request: FormatRender, of message: String) async -> [FormatRender.Piece] {
     let text = request.text
-    // A growing text keeps its beginning: each flush of it is the same request to a formatter that dies of it.
-    let identity = "render:\(text.prefix(200).hashValue)"
+    let identity = "render:\(message)"
     if let link = link(for: FormatRender.method), deaths[identity, default: 0] < 2 {
       do {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
