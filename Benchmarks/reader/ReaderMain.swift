@@ -76,8 +76,7 @@ import RelayWire
             state.withLock { state in
               let scanned = state.scanner.scan(line) { state.text.append($0, escaped: $1) }
               if scanned == .delta { state.deltas += 1 }
-              state.bytes += state.text.bytes.count
-              _ = state.text.take()
+              if let text = state.text.take() { state.bytes += text.utf8.count }
             }
           },
           judge: { beginning in

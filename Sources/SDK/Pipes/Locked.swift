@@ -8,10 +8,12 @@ package import Glibc
 /// `@unchecked`: the value is reached only inside `withLock`, which holds the lock for the whole call.
 package final class Locked<Value>: @unchecked Sendable {
   @usableFromInline let lock: UnsafeMutablePointer<pthread_mutex_t>
-  @usableFromInline var value: Value
+  // Behind a pointer, so that each use is not checked for exclusivity once more: the lock sees to that.
+  @usableFromInline let value: UnsafeMutablePointer<Value>
 
   package init(_ value: sending Value) {
-    self.value = value
+    self.value = .allocate(capacity: 1)
+    self.value.initialize(to: value)
     lock = .allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
   }
@@ -19,6 +21,8 @@ package final class Locked<Value>: @unchecked Sendable {
   deinit {
     pthread_mutex_destroy(lock)
     lock.deallocate()
+    value.deinitialize(count: 1)
+    value.deallocate()
   }
 
   /// Runs `body` with the value. Not re-entrant; nothing slow belongs in here.
@@ -28,6 +32,6 @@ package final class Locked<Value>: @unchecked Sendable {
   {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
-    return try body(&value)
+    return try body(&value.pointee)
   }
 }

@@ -26,11 +26,15 @@ package struct DeltaText: Sendable {
     }
   }
 
-  /// Takes what has arrived, leaving nothing.
-  package mutating func take() -> [UInt8] {
-    defer { bytes = [] }
-    return bytes
+  /// Takes what has arrived, leaving nothing; nil when nothing has.
+  package mutating func take() -> String? {
+    guard !bytes.isEmpty else { return nil }
+    // The room is kept for the next delta.
+    defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity) }
+    return String(decoding: bytes, as: UTF8.self)
   }
+
+  private static let keptCapacity = 64 * 1024
 
   private static func endsInHighSurrogate(_ raw: UnsafeRawBufferPointer) -> Bool {
     let start = raw.count - 6

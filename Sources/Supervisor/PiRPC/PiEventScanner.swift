@@ -11,6 +11,8 @@ package struct PiEventScanner: Sendable {
   package private(set) var sendsWholeMessages: Bool?
   /// Whether images in tool results are wanted.
   package var wantsToolImages = false
+  /// Where the usage ended in the last update.
+  private var lastUsageEnd = 0
 
   package init() {}
 
@@ -24,6 +26,7 @@ package struct PiEventScanner: Sendable {
   private static let update: StaticString = #"{"type":"message_update","#
   private static let usage: StaticString = #""usage":{"#
   private static let updateEvent: StaticString = #""assistantMessageEvent":{"type":""#
+  private static let usageEnd: StaticString = #"},"assistantMessageEvent":{"type":""#
   private static let textDelta: StaticString = #"text_delta","contentIndex":"#
   /// How far into a line the usage may push the delta; beyond it the general way is taken.
   private static let searchWindow = 512
@@ -66,11 +69,14 @@ package struct PiEventScanner: Sendable {
   private mutating func fastDelta(_ line: UnsafeRawBufferPointer) -> (range: Range<Int>, escaped: Bool)? {
     var position = Self.update.utf8CodeUnitCount
     if Self.has(Self.usage, in: line, at: position) {
-      guard
-        let comma = Self.find(
-          #"},"assistantMessageEvent":{"type":""#, in: line, from: position, within: Self.searchWindow)
-      else { return nil }
-      position = comma + 2
+      // While a message streams, its usage stays as long as it is.
+      if !Self.has(Self.usageEnd, in: line, at: lastUsageEnd) {
+        guard let end = Self.find(Self.usageEnd, in: line, from: position, within: Self.searchWindow) else {
+          return nil
+        }
+        lastUsageEnd = end
+      }
+      position = lastUsageEnd + 2
     }
     guard Self.has(Self.updateEvent, in: line, at: position) else { return nil }
     position += Self.updateEvent.utf8CodeUnitCount

@@ -36,8 +36,6 @@ package final class PiConnection: Sendable {
     /// Ids in the order of sending, for failures that come without one.
     var order: [String] = []
     var ended = false
-
-    mutating func takeText() -> [UInt8] { text.bytes.isEmpty ? [] : text.take() }
   }
 
   package let child: ChildProcess
@@ -186,7 +184,7 @@ package final class PiConnection: Sendable {
     switch framed {
     case .line(let line):
       let (scanned, text) = state.withLock { state in
-        (state.scanner.scan(line) { state.text.append($0, escaped: $1) }, state.takeText())
+        (state.scanner.scan(line) { state.text.append($0, escaped: $1) }, state.text.take())
       }
       post(text)
       if case .event(let event) = scanned { take(event) }
@@ -198,16 +196,15 @@ package final class PiConnection: Sendable {
 
   private func judge(_ beginning: UnsafeRawBufferPointer) -> Bool {
     let (judged, text) = state.withLock { state in
-      (state.scanner.judge(beginning) { state.text.append($0, escaped: $1) }, state.takeText())
+      (state.scanner.judge(beginning) { state.text.append($0, escaped: $1) }, state.text.take())
     }
     post(text)
     if let event = judged.event { take(event) }
     return judged.keep
   }
 
-  private func post(_ bytes: [UInt8]) {
-    guard !bytes.isEmpty else { return }
-    let more = String(decoding: bytes, as: UTF8.self)
+  private func post(_ more: String?) {
+    guard let more else { return }
     if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
   }
 
