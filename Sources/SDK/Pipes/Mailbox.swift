@@ -28,19 +28,22 @@ package final class Mailbox<Item: Sendable>: Sendable {
     self.merge = merge
   }
 
-  @inlinable package func post(_ item: Item) {
-    let waiter: UnsafeContinuation<Item?, Never>? = state.withLock { state in
-      guard !state.closed else { return nil }
+  /// False when it is closed, and the item will not be received.
+  @discardableResult
+  @inlinable package func post(_ item: Item) -> Bool {
+    let (isTaken, waiter): (Bool, UnsafeContinuation<Item?, Never>?) = state.withLock { state in
+      guard !state.closed else { return (false, nil) }
       if let waiting = state.waiting {
         state.waiting = nil
-        return waiting
+        return (true, waiting)
       }
-      if let last = state.items.indices.last, merge(&state.items[last], item) { return nil }
+      if let last = state.items.indices.last, merge(&state.items[last], item) { return (true, nil) }
       state.items.append(item)
       if state.items.count > limit { compact(&state.items) }
-      return nil
+      return (true, nil)
     }
     waiter?.resume(returning: item)
+    return isTaken
   }
 
   /// No more items come; those that wait are still received.
@@ -76,9 +79,13 @@ package final class Mailbox<Item: Sendable>: Sendable {
     }
   }
 
-  /// Forgets what waits.
-  @inlinable package func clear() {
-    state.withLock { $0.items = [] }
+  /// Takes all that waits.
+  @discardableResult
+  @inlinable package func drain() -> [Item] {
+    state.withLock { state in
+      defer { state.items = [] }
+      return Array(state.items)
+    }
   }
 
   /// Whether the receiver has taken everything and waits for more.

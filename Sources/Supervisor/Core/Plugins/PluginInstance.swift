@@ -181,7 +181,7 @@ package actor PluginInstance {
   private func pause(_ delay: Duration?) async {
     if delay == .zero || stopping || replacing { return }
     // Left over from a wish that the last life has fulfilled already.
-    wakes.clear()
+    wakes.drain()
     let timekeeper = surroundings.timekeeper
     let wakes = wakes
     await withTaskGroup(of: Void.self) { group in

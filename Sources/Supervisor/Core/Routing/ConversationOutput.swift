@@ -37,29 +37,28 @@ actor ConversationOutput {
 
   nonisolated let key: ConversationKey
   private nonisolated let items: Mailbox<Item>
-  private let delivery: Delivery
-  private var settings: Settings
-  private let services: Services
-  private let nursery: Nursery
-  private let timekeeper: Timekeeper
+  let delivery: Delivery
+  var settings: Settings
+  let services: Services
+  let nursery: Nursery
+  let timekeeper: Timekeeper
 
   /// What the messenger can do: of its present life, or of the last while it is away.
-  private var capabilities: Capabilities
-  private var link: PluginLink?
-  private var stream = StreamedText()
+  var capabilities: Capabilities
+  var link: PluginLink?
+  var stream = StreamedText()
   /// Counts the agent's messages.
-  private var streamNumber = 0
-  private var preview: String?
-  private var flushNumber = 0
-  private var flushScheduled = false
-  private var lastFlush: Duration = .zero
-  private var notBefore: Duration = .zero
-  private var running: [String: FormatTool.Call] = [:]
-  private var finished: [FormatTool.Call] = []
-  private var progress: [String: String] = [:]
-  private var dialogs: [String: String] = [:]
+  var streamNumber = 0
+  var flushNumber = 0
+  var flushScheduled = false
+  var lastFlush: Duration = .zero
+  var notBefore: Duration = .zero
+  var running: [String: FormatTool.Call] = [:]
+  var finished: [FormatTool.Call] = []
+  var progress: [String: String] = [:]
+  var dialogs: [String: String] = [:]
   /// Some of the run's answer could not be shown.
-  private var isIncomplete = false
+  var isIncomplete = false
 
   static let usualEditInterval: Duration = .milliseconds(800)
   static let usualLimit = 4_000
@@ -92,7 +91,7 @@ actor ConversationOutput {
     while let item = await items.next() { await handle(item) }
   }
 
-  private func handle(_ item: Item) async {
+  func handle(_ item: Item) async {
     meetMessenger()
     switch item {
     case .event(let event): await handle(event)
@@ -115,7 +114,7 @@ actor ConversationOutput {
     }
   }
 
-  private func handle(_ event: SessionEvent) async {
+  func handle(_ event: SessionEvent) async {
     switch event {
     case .runStarted(let origin, let text):
       // What was typed elsewhere is shown here; what was typed here is known by its id.
@@ -149,166 +148,25 @@ actor ConversationOutput {
   // MARK: - The answer
 
   /// Looks whether another life of the messenger has begun.
-  private func meetMessenger() {
+  func meetMessenger() {
     guard let present = delivery.holder.current, present !== link else { return }
     link = present
     capabilities = present.capabilities
     if let messenger = present.messenger { settings = Settings(messenger) }
   }
 
-  private var limit: Int {
+  var limit: Int {
     let most = capabilities.maximumTextLength ?? Self.usualLimit
     return max(50, most - most / 20)
   }
 
-  private var editInterval: Duration {
+  var editInterval: Duration {
     let shortest = capabilities.minimumEditInterval.map { Duration.milliseconds($0) }
     return settings.editInterval ?? shortest ?? Self.usualEditInterval
   }
 
-  private func render(_ text: String, final: Bool) async -> [FormatRender.Piece] {
-    let unit = capabilities.lengthUnit ?? .utf16
-    // Text that needs nothing done to it need not be sent anywhere.
-    if capabilities.dialect == "markdown", unit.isWithin(limit, text) {
-      return text.isEmpty ? [] : [FormatRender.Piece(text: text, consumed: text.utf8.count)]
-    }
-    return await services.render(
-      FormatRender(
-        text: text, dialect: capabilities.dialect ?? "plain", limit: limit, unit: unit, final: final),
-      of: "\(key)#\(streamNumber)")
-  }
-
-  /// Shows what has arrived, now or as soon as the platform likes another change.
-  private func showSoon() async {
-    guard !flushScheduled else { return }
-    let wait = max(lastFlush + editInterval, notBefore) - timekeeper.now()
-    if wait > .zero { scheduleFlush(in: wait) } else { await flushNow() }
-  }
-
-  private func scheduleFlush(in wait: Duration) {
-    flushScheduled = true
-    flushNumber += 1
-    let number = flushNumber
-    nursery.add { [self, timekeeper] in
-      if await timekeeper.sleep(for: wait) { post(.flush(number)) }
-    }
-  }
-
-  private func flushNow() async {
-    flushScheduled = false
-    guard stream.isDirty, !stream.isStuck else { return }
-    lastFlush = timekeeper.now()
-    if settings.output == .preview { await showPreview() } else { await flush(final: false) }
-  }
-
-  private func flush(final: Bool) async {
-    stream.clean()
-    let pieces = await render(stream.source, final: final)
-    var consumed = 0
-    for (index, piece) in pieces.enumerated() {
-      let isLast = index == pieces.count - 1
-      if isLast, !final {
-        await show(piece.text, streaming: true)
-        return
-      }
-      await show(piece.text, streaming: false)
-      stream.fix(piece, after: consumed)
-      if !final, index == pieces.count - 2 { stream.reopen(with: piece.reopen) }
-      consumed = piece.consumed
-    }
-  }
-
-  /// Makes the growing message show this text; begins one if there is none.
-  private func show(_ text: String, streaming: Bool) async {
-    guard let message = stream.message else {
-      await begin(text, streaming: streaming)
-      return
-    }
-    if text == stream.shown, streaming { return }
-    var deaths = 0
-    for _ in 0..<Delivery.maximumAttempts {
-      switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
-      case .done:
-        stream.shown = text
-        return
-      case .wait(let delay):
-        notBefore = timekeeper.now() + delay
-        if streaming {
-          stream.append("")
-          scheduleFlush(in: delay)
-          return
-        }
-        guard await timekeeper.sleep(for: delay) else { return }
-      case .gone:
-        await begin(text, streaming: streaming)
-        return
-      case .failed:
-        return await giveUpEditing(text, streaming: streaming)
-      case .lost:
-        deaths += 1
-        guard deaths < Delivery.maximumDeaths else {
-          delivery.log("\(key): a change of a message ended its messenger \(deaths) times and was set aside")
-          isIncomplete = true
-          return
-        }
-      }
-    }
-    await giveUpEditing(text, streaming: streaming)
-  }
-
-  /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text
-  /// comes as a message of its own.
-  private func giveUpEditing(_ text: String, streaming: Bool) async {
-    if streaming {
-      stream.isStuck = true
-    } else if text != stream.shown {
-      await begin(text, streaming: false)
-    }
-  }
-
-  private func begin(_ text: String, streaming: Bool) async {
-    let sent = await delivery.send(text, role: .answer, streaming: streaming)
-    if sent == nil { isIncomplete = true }
-    stream.message = sent?.message
-    stream.mark = sent?.mayBeRepeat == true ? Delivery.repeatMark : ""
-    stream.shown = text
-  }
-
-  private func showPreview() async {
-    let text = stream.source
-    stream.clean()
-    let unit = capabilities.lengthUnit ?? .utf16
-    let shown = unit.isWithin(limit, text) ? text : "[streaming, \(text.count) characters]\n…" + text.suffix(limit / 4)
-    await show(shown, streaming: true)
-  }
-
-  private func beginStream() {
-    stream = StreamedText()
-    streamNumber += 1
-  }
-
-  private func end(_ message: PiMessage) async {
-    flushScheduled = false
-    flushNumber += 1
-    stream.complete(with: message.text)
-    if !stream.isEmpty {
-      await flushTools()
-      await flush(final: true)
-    }
-    beginStream()
-  }
-
-  /// Shows what has been streamed so far before something else is said. The message goes on growing above it; where
-  /// messages cannot grow, it is sent when it is complete.
-  private func breakStream() async {
-    guard stream.isDirty, capabilities.edit == true, settings.output == .stream else { return }
-    flushScheduled = false
-    flushNumber += 1
-    await flush(final: false)
-  }
-
   /// The conversation turns to another session: what was under way here is brought to an end.
-  private func detach() async {
+  func detach() async {
     if !stream.isEmpty { await flush(final: true) }
     beginStream()
     running = [:]
@@ -322,7 +180,7 @@ actor ConversationOutput {
     await delivery.typing(false)
   }
 
-  private func endRun(_ end: RunEnd) async {
+  func endRun(_ end: RunEnd) async {
     if !stream.isEmpty {
       await flush(final: true)
       beginStream()
@@ -340,7 +198,7 @@ actor ConversationOutput {
     }
   }
 
-  private static func outcome(of end: RunEnd) -> MessageSettled.Outcome {
+  static func outcome(of end: RunEnd) -> MessageSettled.Outcome {
     switch end {
     case .completed: .answered
     case .aborted: .stopped
@@ -349,57 +207,9 @@ actor ConversationOutput {
     }
   }
 
-  // MARK: - Tools
-
-  private func endTool(_ id: String, _ name: String, failed: Bool, _ images: [PiImage]) async {
-    var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
-    call.failed = failed ? true : nil
-    finished.append(call)
-    if let message = progress.removeValue(forKey: id) { await delivery.delete(message) }
-    if settings.images == .automatic { for image in images { await send(image, from: name) } }
-  }
-
-  private func showProgress(of id: String) async {
-    guard let call = running[id], settings.output != .final else { return }
-    await breakStream()
-    progress[id] = await delivery.send("⏳ Running \(SafeText.line(call.name))…", role: .tools)?.message
-  }
-
-  private func flushTools() async {
-    guard !finished.isEmpty else { return }
-    let calls = finished
-    finished = []
-    guard settings.output != .final else { return }
-    let dialect = capabilities.dialect ?? "plain"
-    let lines = await services.toolLines(FormatTool(calls: calls, dialect: dialect))
-    await say(lines.joined(separator: "\n"), .tools)
-  }
-
-  private func send(_ image: PiImage, from tool: String) async {
-    guard let link = delivery.holder.current, let most = link.capabilities.maximumFileBytes else { return }
-    let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
-    let name = SafeText.line(tool) + "." + SafeText.line(ending, limit: 8)
-    let path = "\(link.spoolFolder)/\(UUID().uuidString)"
-    do {
-      // Away from the loop, which carries everybody's text.
-      let isWritten = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-        guard let data = Data(base64Encoded: image.data), data.count <= most else { return false }
-        try data.write(to: URL(filePath: path))
-        return true
-      }
-      guard isWritten else { return }
-    } catch {
-      delivery.log("\(key): an image of \(tool) could not be handed over: \(error)")
-      return
-    }
-    _ = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
-    // Sent or given up; what cannot be removed stays in a folder of the instance's own.
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
   // MARK: - Notices and questions
 
-  private func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil) async {
+  func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil) async {
     let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
     for (index, piece) in pieces.enumerated() {
@@ -407,7 +217,7 @@ actor ConversationOutput {
     }
   }
 
-  private func ask(_ record: DialogRecord) async {
+  func ask(_ record: DialogRecord) async {
     await breakStream()
     await flushTools()
     dialogs[record.id] = await delivery.show(

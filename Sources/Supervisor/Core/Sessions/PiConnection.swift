@@ -20,12 +20,22 @@ package enum PiError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// One life of a pi process: its events as they come, and commands answered by id.
 package final class PiConnection: Sendable {
-  package enum Incoming: Sendable, Equatable {
+  package enum Incoming: Sendable {
     /// Deltas since the last item, joined.
     case text(String)
     case event(PiEvent)
+    /// An answer, for whoever asked: in its place among the events, so that who hears it knows what came before.
+    case answer(Answer)
     /// Output has ended; nothing follows.
     case end
+  }
+
+  package struct Answer: Sendable {
+    let response: PiResponse
+    fileprivate let continuation: CheckedContinuation<PiResponse, any Error>
+
+    func deliver() { continuation.resume(returning: response) }
+    fileprivate func drop() { continuation.resume(throwing: PiError.ended) }
   }
 
   private struct State {
@@ -104,6 +114,12 @@ package final class PiConnection: Sendable {
 
   /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
   package var sendsWholeMessages: Bool? { state.withLock { $0.scanner.sendsWholeMessages } }
+
+  /// Nobody listens any more: who waits for an answer is told.
+  package func stopListening() {
+    incoming.close()
+    for case .answer(let answer) in incoming.drain() { answer.drop() }
+  }
 
   // MARK: - Commands
 
@@ -212,7 +228,8 @@ package final class PiConnection: Sendable {
     switch event {
     case .response(let response):
       if let waiter = waiter(for: response) {
-        waiter.resume(returning: response)
+        let isTaken = incoming.post(.answer(Answer(response: response, continuation: waiter)))
+        if !isTaken { waiter.resume(throwing: PiError.ended) }
       } else {
         // A second answer to the same prompt is how older releases reject one.
         incoming.post(.event(event))

@@ -11,9 +11,11 @@ extension Session {
       switch item {
       case .text(let text): emit(.text(text))
       case .event(let event): await take(event, connection)
+      case .answer(let answer): answer.deliver()
       case .end: break
       }
     }
+    connection.stopListening()
     let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: surroundings.timekeeper.clock)
     if settings.leftovers == .kill, let guardian = surroundings.guardian {
       // Looks at every process there is: not on the loop.

@@ -1,0 +1,54 @@
+internal import FoundationEssentials
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayWire
+
+// What tools do, and the images they return.
+extension ConversationOutput {
+  func endTool(_ id: String, _ name: String, failed: Bool, _ images: [PiImage]) async {
+    var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
+    call.failed = failed ? true : nil
+    finished.append(call)
+    if let message = progress.removeValue(forKey: id) { await delivery.delete(message) }
+    if settings.images == .automatic { for image in images { await send(image, from: name) } }
+  }
+
+  func showProgress(of id: String) async {
+    guard let call = running[id], settings.output != .final else { return }
+    await breakStream()
+    progress[id] = await delivery.send("⏳ Running \(SafeText.line(call.name))…", role: .tools)?.message
+  }
+
+  func flushTools() async {
+    guard !finished.isEmpty else { return }
+    let calls = finished
+    finished = []
+    guard settings.output != .final else { return }
+    let dialect = capabilities.dialect ?? "plain"
+    let lines = await services.toolLines(FormatTool(calls: calls, dialect: dialect))
+    await say(lines.joined(separator: "\n"), .tools)
+  }
+
+  func send(_ image: PiImage, from tool: String) async {
+    guard let link = delivery.holder.current, let most = link.capabilities.maximumFileBytes else { return }
+    let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
+    let name = SafeText.line(tool) + "." + SafeText.line(ending, limit: 8)
+    let path = "\(link.spoolFolder)/\(UUID().uuidString)"
+    do {
+      // Away from the loop, which carries everybody's text.
+      let isWritten = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+        guard let data = Data(base64Encoded: image.data), data.count <= most else { return false }
+        try data.write(to: URL(filePath: path))
+        return true
+      }
+      guard isWritten else { return }
+    } catch {
+      delivery.log("\(key): an image of \(tool) could not be handed over: \(error)")
+      return
+    }
+    _ = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
+    // Sent or given up; what cannot be removed stays in a folder of the instance's own.
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
