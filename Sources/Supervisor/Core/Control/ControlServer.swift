@@ -106,6 +106,7 @@ package final class ControlServer: Sendable {
     EventLoop.shared.change(token, descriptor, to: [])
     log("the control socket takes no connection: too many files are open; raise the limit (ulimit -n)")
     nursery.add { [self, clock] in
+      // Cancelled, or without a token: the daemon is stopping.
       guard (try? await clock.sleep(for: .seconds(1))) != nil, let token = state.withLock({ $0.token }) else { return }
       EventLoop.shared.change(token, descriptor, to: .read)
     }

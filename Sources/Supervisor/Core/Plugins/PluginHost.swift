@@ -53,16 +53,29 @@ package actor PluginHost {
   private func renewWatches() {
     guard let changes = changesOfFolder else { return }
     let folder = surroundings.folders.plugins
-    if watch?.isCurrent != true { watch = try? FolderWatch(folder: folder) { changes.post(()) } }
+    if watch?.isCurrent != true { watch = watch(over: folder, changes) }
     if watch != nil {
       watchOfHome = nil
     } else if watchOfHome == nil {
       // Until it is back.
-      watchOfHome = try? FolderWatch(folder: surroundings.folders.home, alsoCreations: true) { changes.post(()) }
-      if watchOfHome == nil { surroundings.log("new plugins are noticed only on reload: \(folder) cannot be watched") }
+      watchOfHome = watch(over: surroundings.folders.home, alsoCreations: true, changes)
     }
     if let bundled = discovery.bundledFolder, watchOfBundled?.isCurrent != true {
-      watchOfBundled = try? FolderWatch(folder: bundled) { changes.post(()) }
+      watchOfBundled = watch(over: bundled, changes)
+    }
+  }
+
+  /// Folders whose watching failed, which is said once.
+  private var unwatched: Set<String> = []
+
+  private func watch(over folder: String, alsoCreations: Bool = false, _ changes: Mailbox<Void>) -> FolderWatch? {
+    do {
+      let watch = try FolderWatch(folder: folder, alsoCreations: alsoCreations) { changes.post(()) }
+      unwatched.remove(folder)
+      return watch
+    } catch {
+      if unwatched.insert(folder).inserted { surroundings.log("\(folder) is not watched for new plugins: \(error)") }
+      return nil
     }
   }
 
