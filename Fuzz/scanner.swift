@@ -4,8 +4,8 @@ public func fuzzScanner(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let bytes = UnsafeRawBufferPointer(start: data, count: count)
   var scanner = PiEventScanner()
   var text = DeltaText()
-  _ = scanner.scan(bytes) { text.append($0, escaped: $1) }
-  _ = scanner.judge(bytes) { text.append($0, escaped: $1) }
+  _ = scanner.scan(bytes, into: &text)
+  _ = scanner.judge(bytes, into: &text)
   if let shown = text.take() { precondition(!shown.isEmpty) }
   _ = JSONText.repairingLoneSurrogates(bytes)
   return 0

@@ -4,7 +4,7 @@ import RelayPipes
 import RelayWire
 
 /// The product's own way of reading pi, alone: `generate delta|cumulative` writes a stream, `read` reads one from
-/// standard input and prints how many deltas there were and how long the text was.
+/// standard input and prints how long the reply's text is.
 @main enum ReaderMain {
   static func main() async {
     // Under the names that the daemon starts it by, it is the agent or the messenger of the latency measurement.
@@ -58,40 +58,22 @@ import RelayWire
     }
   }
 
-  private struct State {
-    var scanner = PiEventScanner()
-    var text = DeltaText()
-    var deltas = 0
-    var bytes = 0
-  }
-
   private static func read() async {
-    let state = Locked(State())
+    let state = Locked((stream: PiStream(), reply: ""))
     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
       let reader = LineReader(
         descriptor: 0, maximumLineLength: 64 << 20,
         handlers: .init(
-          line: { framed in
-            guard case .line(let line) = framed else { return }
+          chunk: { chunk, framer in
             state.withLock { state in
-              let scanned = state.scanner.scan(line) { state.text.append($0, escaped: $1) }
-              if scanned == .delta { state.deltas += 1 }
-              if let text = state.text.take() { state.bytes += text.utf8.count }
+              for case .text(let more) in state.stream.read(chunk, with: &framer) { state.reply += more }
             }
-          },
-          judge: { beginning in
-            state.withLock { state in
-              var found = false
-              let judged = state.scanner.judge(beginning) { raw, escaped in
-                found = true
-                state.text.append(raw, escaped: escaped)
-              }
-              if found { state.deltas += 1 }
-              return judged.keep
-            }
-          }, end: { done.resume() }))
-      do { try reader.start() } catch { StandardError.say("\(error)") }
+          }, rest: { _ in }, end: { done.resume() }))
+      do { try reader.start() } catch {
+        StandardError.say("\(error)")
+        exit(1)
+      }
     }
-    state.withLock { print($0.deltas, $0.bytes) }
+    state.withLock { print($0.reply.utf8.count) }
   }
 }

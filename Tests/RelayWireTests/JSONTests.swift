@@ -93,6 +93,19 @@ import Testing
     #expect(!line.contains { $0 < 0x20 })
   }
 
+  @Test(arguments: ["\"", "\\", "\n", "\0", "\u{1F}", "é", "🦊", "#", " ", "\u{7F}"])
+  func `is quoted right wherever it stands`(special: String) throws {
+    for before in 0..<18 {
+      for after in [0, 1, 7, 8, 9] {
+        let text = String(repeating: "a", count: before) + special + special + String(repeating: "ÿ", count: after)
+        var line: [UInt8] = []
+        JSONText.quote(text, into: &line)
+        #expect(try JSONCoding.decode(JSONValue.self, from: line) == .string(text))
+        #expect(!line.contains { $0 < 0x20 })
+      }
+    }
+  }
+
   @Test(arguments: awkward) func `an edit written by hand says what its encoder would say`(text: String) throws {
     for streaming in [nil, true, false] {
       for buttons in [nil, [[Button(id: "b", label: text)]]] {

@@ -6,20 +6,25 @@ package import RelayWire
 package final class LineReader: Sendable {
   /// The handlers run on the loop's thread, in order; the bytes they see are valid only during the call.
   package struct Handlers: Sendable {
-    package var line: @Sendable (FramedLine) -> Void
-    /// Shown the beginning of a long line; answering false drops the rest of it.
-    package var judge: @Sendable (UnsafeRawBufferPointer) -> Bool
+    /// What one read brought, to be put through the framer.
+    package var chunk: @Sendable (UnsafeRawBufferPointer, inout LineFramer) -> Void
+    /// The rest of a stream that ended in the middle of a line.
+    package var rest: @Sendable (FramedLine) -> Void
     /// The stream has ended and the descriptor is closed. Called once.
     package var end: @Sendable () -> Void
 
     package init(
-      line: @escaping @Sendable (FramedLine) -> Void,
-      judge: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool = { _ in true },
-      end: @escaping @Sendable () -> Void = {}
+      chunk: @escaping @Sendable (UnsafeRawBufferPointer, inout LineFramer) -> Void,
+      rest: @escaping @Sendable (FramedLine) -> Void, end: @escaping @Sendable () -> Void = {}
     ) {
-      self.line = line
-      self.judge = judge
+      self.chunk = chunk
+      self.rest = rest
       self.end = end
+    }
+
+    /// One call for each line.
+    package init(line: @escaping @Sendable (FramedLine) -> Void, end: @escaping @Sendable () -> Void = {}) {
+      self.init(chunk: { chunk, framer in framer.feed(chunk, deliver: line) }, rest: line, end: end)
     }
   }
 
@@ -79,7 +84,7 @@ package final class LineReader: Sendable {
     let count = read(descriptor, buffer.baseAddress, buffer.count)
     if count > 0 {
       let chunk = UnsafeRawBufferPointer(start: buffer.baseAddress, count: count)
-      state.withLock { $0.framer.feed(chunk, judge: handlers.judge, deliver: handlers.line) }
+      state.withLock { handlers.chunk(chunk, &$0.framer) }
     } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
       finish()
     }
@@ -89,7 +94,7 @@ package final class LineReader: Sendable {
   private func finish() {
     let ended: (Int32, EventLoop.Token?)? = state.withLock { state in
       guard state.descriptor >= 0 else { return nil }
-      state.framer.finish(deliver: handlers.line)
+      state.framer.finish(deliver: handlers.rest)
       defer { state.descriptor = -1 }
       return (state.descriptor, state.token)
     }

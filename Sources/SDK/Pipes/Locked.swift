@@ -1,17 +1,20 @@
-package import Glibc
+public import Glibc
 
 /// A value behind a lock.
 ///
 /// `Synchronization.Mutex` forbids touching unsafe pointers and non-sendable closures inside its critical section, and
 /// thread sanitizer reports it falsely on Linux; a plain pthread lock has neither trouble.
 ///
+/// Public, as is `Mailbox`, though nothing outside the package sees it: only what is public is specialised in other
+/// modules, and both are on the way of every delta.
+///
 /// `@unchecked`: the value is reached only inside `withLock`, which holds the lock for the whole call.
-package final class Locked<Value>: @unchecked Sendable {
+public final class Locked<Value>: @unchecked Sendable {
   @usableFromInline let lock: UnsafeMutablePointer<pthread_mutex_t>
   // Behind a pointer, so that each use is not checked for exclusivity once more: the lock sees to that.
   @usableFromInline let value: UnsafeMutablePointer<Value>
 
-  package init(_ value: sending Value) {
+  public init(_ value: sending Value) {
     self.value = .allocate(capacity: 1)
     self.value.initialize(to: value)
     lock = .allocate(capacity: 1)
@@ -26,7 +29,7 @@ package final class Locked<Value>: @unchecked Sendable {
   }
 
   /// Runs `body` with the value. Not re-entrant; nothing slow belongs in here.
-  @inlinable package func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result)
+  @inlinable public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result)
     throws(Failure)
     -> Result
   {

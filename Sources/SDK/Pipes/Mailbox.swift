@@ -1,8 +1,8 @@
-package import DequeModule
+public import DequeModule
 
 /// A queue from many senders to one receiver, in order. Posting never waits; neighbours that can be merged are, so that
 /// a stream of small pieces stays one item while its receiver is busy.
-package final class Mailbox<Item: Sendable>: Sendable {
+public final class Mailbox<Item: Sendable>: Sendable {
   // Unsafe continuations, on the path of every delta: each is taken out of the state, under its lock, before it is
   // resumed, and so resumed once.
   @usableFromInline struct State {
@@ -19,7 +19,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
   /// - Parameters:
   ///   - limit: items that may wait before `compact` is asked to make room; it need not succeed.
   ///   - merge: takes a new item into the last waiting one; false when they must stay apart.
-  package init(
+  public init(
     limit: Int = .max, compact: @escaping @Sendable (inout Deque<Item>) -> Void = { _ in },
     merge: @escaping @Sendable (inout Item, Item) -> Bool = { _, _ in false }
   ) {
@@ -30,7 +30,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
 
   /// False when it is closed, and the item will not be received.
   @discardableResult
-  @inlinable package func post(_ item: Item) -> Bool {
+  @inlinable public func post(_ item: Item) -> Bool {
     let (isTaken, waiter): (Bool, UnsafeContinuation<Item?, Never>?) = state.withLock { state in
       guard !state.closed else { return (false, nil) }
       if let waiting = state.waiting {
@@ -47,7 +47,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
   }
 
   /// No more items come; those that wait are still received.
-  @inlinable package func close() {
+  @inlinable public func close() {
     let waiter = state.withLock { state in
       state.closed = true
       defer { state.waiting = nil }
@@ -57,7 +57,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
   }
 
   /// The next item, or nil when closed and empty, or cancelled. One receiver at a time.
-  @inlinable package func next(isolation: isolated (any Actor)? = #isolation) async -> Item? {
+  @inlinable public func next(isolation: isolated (any Actor)? = #isolation) async -> Item? {
     await withTaskCancellationHandler {
       // Named, so that the closure is the caller's too: otherwise each wait is a detour over another thread.
       _ = isolation
@@ -81,7 +81,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
 
   /// Takes all that waits.
   @discardableResult
-  @inlinable package func drain() -> [Item] {
+  @inlinable public func drain() -> [Item] {
     state.withLock { state in
       defer { state.items = [] }
       return Array(state.items)
@@ -89,7 +89,7 @@ package final class Mailbox<Item: Sendable>: Sendable {
   }
 
   /// Whether the receiver has taken everything and waits for more.
-  @inlinable package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+  @inlinable public var isAwaited: Bool { state.withLock { $0.waiting != nil } }
 
-  @inlinable package var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
+  @inlinable public var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 }

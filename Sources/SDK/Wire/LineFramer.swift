@@ -54,7 +54,8 @@ public struct LineFramer {
       let stop = found.map { UnsafeRawPointer($0) } ?? end
       let piece = UnsafeRawBufferPointer(start: cursor, count: stop - cursor)
       if found != nil {
-        endLine(with: piece, deliver)
+        // Most lines lie whole within a chunk: there is nothing to join, and nothing to put back.
+        if mode == .collecting, tail.isEmpty { deliverLine(piece, deliver) } else { endLine(with: piece, deliver) }
         cursor = stop + 1
       } else {
         hold(piece, judge)
@@ -76,10 +77,6 @@ public struct LineFramer {
     case .skippingTooLong: deliver(.tooLong(length: skipped + piece.count))
     case .skippingDismissed: deliver(.dismissed(length: skipped + piece.count))
     case .collecting:
-      if tail.isEmpty {
-        deliverLine(piece, deliver)
-        return
-      }
       if tail.count + piece.count > maximumLineLength {
         deliver(.tooLong(length: tail.count + piece.count))
       } else {

@@ -16,41 +16,34 @@ package struct PiEventScanner: Sendable {
 
   package init() {}
 
-  package enum Scanned: Equatable {
-    /// A text delta; the text was handed to `text`.
-    case delta
-    case event(PiEvent)
-  }
-
   // What every update begins with in current releases; the usage in between varies in length.
   private static let update: StaticString = #"{"type":"message_update","#
   private static let usage: StaticString = #""usage":{"#
-  private static let updateEvent: StaticString = #""assistantMessageEvent":{"type":""#
-  private static let usageEnd: StaticString = #"},"assistantMessageEvent":{"type":""#
-  private static let textDelta: StaticString = #"text_delta","contentIndex":"#
+  private static let delta: StaticString = #""assistantMessageEvent":{"type":"text_delta","contentIndex":"#
+  private static let deltaAfterUsage: StaticString =
+    #"},"assistantMessageEvent":{"type":"text_delta","contentIndex":"#
   /// How far into a line the usage may push the delta; beyond it the general way is taken.
   private static let searchWindow = 512
 
-  /// Reads one line. `text` receives the still escaped bytes of a text delta.
-  package mutating func scan(
-    _ line: UnsafeRawBufferPointer, text: (_ raw: UnsafeRawBufferPointer, _ escaped: Bool) -> Void
-  ) -> Scanned {
-    if line.starts(with: Self.update), let delta = fastDelta(line) {
-      text(UnsafeRawBufferPointer(rebasing: line[delta.range]), delta.escaped)
-      return .delta
-    }
-    return generalScan(line, text: text)
+  /// Reads one line: a text delta goes into `text`, and nil is answered.
+  package mutating func scan(_ line: UnsafeRawBufferPointer, into text: inout DeltaText) -> PiEvent? {
+    takeDelta(line, into: &text) ? nil : generalScan(line, into: &text)
   }
 
-  /// Decides by its beginning whether a long line is needed whole. A delta at the beginning is handed on here.
-  package mutating func judge(
-    _ beginning: UnsafeRawBufferPointer, text: (_ raw: UnsafeRawBufferPointer, _ escaped: Bool) -> Void
-  ) -> (keep: Bool, event: PiEvent?) {
+  /// Takes a text delta of the usual shape into `text`; false for any other line.
+  @inline(__always)
+  package mutating func takeDelta(_ line: UnsafeRawBufferPointer, into text: inout DeltaText) -> Bool {
+    guard line.starts(with: Self.update), let delta = fastDelta(line) else { return false }
+    text.append(UnsafeRawBufferPointer(rebasing: line[delta.range]), escaped: delta.escaped)
+    return true
+  }
+
+  /// Decides by its beginning whether a long line is needed whole. A delta at the beginning goes into `text` here.
+  package mutating func judge(_ beginning: UnsafeRawBufferPointer, into text: inout DeltaText) -> (
+    keep: Bool, event: PiEvent?
+  ) {
+    if takeDelta(beginning, into: &text) { return (false, nil) }
     if beginning.starts(with: Self.update) {
-      if let delta = fastDelta(beginning) {
-        text(UnsafeRawBufferPointer(rebasing: beginning[delta.range]), delta.escaped)
-        return (false, nil)
-      }
       return (Self.find(#""text_delta""#, in: beginning, from: 0, within: 1_024) != nil, nil)
     }
     if beginning.starts(with: #"{"type":"agent_end""#) { return (false, .agentEnd(willRetry: nil)) }
@@ -67,27 +60,28 @@ package struct PiEventScanner: Sendable {
   // MARK: - The fast way
 
   private mutating func fastDelta(_ line: UnsafeRawBufferPointer) -> (range: Range<Int>, escaped: Bool)? {
-    var position = Self.update.utf8CodeUnitCount
-    if Self.has(Self.usage, in: line, at: position) {
-      // While a message streams, its usage stays as long as it is.
-      if !Self.has(Self.usageEnd, in: line, at: lastUsageEnd) {
-        guard let end = Self.find(Self.usageEnd, in: line, from: position, within: Self.searchWindow) else {
-          return nil
-        }
-        lastUsageEnd = end
-      }
-      position = lastUsageEnd + 2
-    }
-    guard Self.has(Self.updateEvent, in: line, at: position) else { return nil }
-    position += Self.updateEvent.utf8CodeUnitCount
-    guard Self.has(Self.textDelta, in: line, at: position) else { return nil }
-    position += Self.textDelta.utf8CodeUnitCount
+    guard var position = deltaIndex(line) else { return nil }
     while position < line.count, line[position] >= 0x30, line[position] <= 0x39 { position += 1 }
     guard Self.has(#","delta":"#, in: line, at: position) else { return nil }
     var cursor = JSONCursor(line, at: position + 9)
     guard let delta = cursor.string(), cursor.position < line.count else { return nil }
     sendsWholeMessages = line[cursor.position] == UInt8(ascii: ",")
     return delta
+  }
+
+  /// Where the content index of a text delta begins.
+  private mutating func deltaIndex(_ line: UnsafeRawBufferPointer) -> Int? {
+    // While a message streams, its usage stays as long as it is.
+    if Self.has(Self.deltaAfterUsage, in: line, at: lastUsageEnd) {
+      return lastUsageEnd + Self.deltaAfterUsage.utf8CodeUnitCount
+    }
+    let start = Self.update.utf8CodeUnitCount
+    if Self.has(Self.delta, in: line, at: start) { return start + Self.delta.utf8CodeUnitCount }
+    guard Self.has(Self.usage, in: line, at: start),
+      let end = Self.find(Self.deltaAfterUsage, in: line, from: start, within: Self.searchWindow)
+    else { return nil }
+    lastUsageEnd = end
+    return end + Self.deltaAfterUsage.utf8CodeUnitCount
   }
 
   private static func has(_ text: StaticString, in line: UnsafeRawBufferPointer, at position: Int) -> Bool {
@@ -107,9 +101,7 @@ package struct PiEventScanner: Sendable {
 
   // MARK: - The general way
 
-  private mutating func generalScan(
-    _ line: UnsafeRawBufferPointer, text: (_ raw: UnsafeRawBufferPointer, _ escaped: Bool) -> Void
-  ) -> Scanned {
+  private mutating func generalScan(_ line: UnsafeRawBufferPointer, into text: inout DeltaText) -> PiEvent? {
     var type: String?
     var cursor = JSONCursor(line)
     let whole = cursor.members { key, cursor in
@@ -119,14 +111,12 @@ package struct PiEventScanner: Sendable {
       }
       return true
     }
-    guard whole, let type else { return .event(.noise(beginning: Self.beginning(of: line))) }
-    if type == "message_update" { return generalUpdate(line, text: text) }
-    return .event(PiEventDecoder.event(type, line, toolImages: wantsToolImages))
+    guard whole, let type else { return .noise(beginning: Self.beginning(of: line)) }
+    if type == "message_update" { return generalUpdate(line, into: &text) }
+    return PiEventDecoder.event(type, line, toolImages: wantsToolImages)
   }
 
-  private mutating func generalUpdate(
-    _ line: UnsafeRawBufferPointer, text: (_ raw: UnsafeRawBufferPointer, _ escaped: Bool) -> Void
-  ) -> Scanned {
+  private mutating func generalUpdate(_ line: UnsafeRawBufferPointer, into text: inout DeltaText) -> PiEvent? {
     var isTextDelta = false
     var delta: (range: Range<Int>, escaped: Bool)?
     var partial = false
@@ -144,10 +134,10 @@ package struct PiEventScanner: Sendable {
         return true
       }
     }
-    guard whole, isTextDelta, let delta else { return .event(.other(type: "message_update")) }
+    guard whole, isTextDelta, let delta else { return .other(type: "message_update") }
     sendsWholeMessages = partial
-    text(UnsafeRawBufferPointer(rebasing: line[delta.range]), delta.escaped)
-    return .delta
+    text.append(UnsafeRawBufferPointer(rebasing: line[delta.range]), escaped: delta.escaped)
+    return nil
   }
 
   static func beginning(of line: UnsafeRawBufferPointer) -> String {

@@ -39,8 +39,6 @@ package final class PiConnection: Sendable {
   }
 
   private struct State {
-    var scanner = PiEventScanner()
-    var text = DeltaText()
     var nextID = 1
     var waiting: [String: (command: String, continuation: CheckedContinuation<PiResponse, any Error>)] = [:]
     /// Ids in the order of sending, for failures that come without one.
@@ -54,6 +52,7 @@ package final class PiConnection: Sendable {
   private let outbox: Outbox
   private let clock: any Clock<Duration>
   private let state = Locked(State())
+  private let stream: Locked<PiStream>
   private let reader = Locked<LineReader?>(nil)
   private let noise: @Sendable (String) -> Void
   private let lastWords: Locked<[String]>
@@ -81,12 +80,12 @@ package final class PiConnection: Sendable {
     })
     lastWords = Locked([])
     noise = { line in EventLoop.logs.perform { log.write(line) } }
-    state.withLock { $0.scanner.wantsToolImages = wantsToolImages }
+    stream = Locked(PiStream(wantsToolImages: wantsToolImages))
     let reader = LineReader(
       descriptor: pipes.output, maximumLineLength: Self.maximumLineLength,
       handlers: .init(
-        line: { [weak self] in self?.take($0) },
-        judge: { [weak self] in self?.judge($0) ?? false },
+        chunk: { [weak self] in self?.take($0, &$1) },
+        rest: { [weak self] in self?.takeRest($0) },
         end: { [weak self] in self?.end() }))
     self.reader.withLock { $0 = reader }
     let lastWords = lastWords
@@ -113,7 +112,7 @@ package final class PiConnection: Sendable {
   package var lastWord: String? { lastWords.withLock { $0.last } }
 
   /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
-  package var sendsWholeMessages: Bool? { state.withLock { $0.scanner.sendsWholeMessages } }
+  package var sendsWholeMessages: Bool? { stream.withLock { $0.sendsWholeMessages } }
 
   /// Nobody listens any more: who waits for an answer is told.
   package func stopListening() {
@@ -196,32 +195,19 @@ package final class PiConnection: Sendable {
 
   // MARK: - Only on the loop's thread
 
-  private func take(_ framed: FramedLine) {
-    switch framed {
-    case .line(let line):
-      let (scanned, text) = state.withLock { state in
-        (state.scanner.scan(line) { state.text.append($0, escaped: $1) }, state.text.take())
+  private func take(_ chunk: UnsafeRawBufferPointer, _ framer: inout LineFramer) {
+    for item in stream.withLock({ $0.read(chunk, with: &framer) }) {
+      switch item {
+      case .text(let more): if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
+      case .event(let event): take(event)
+      case .tooLong(let length): noise("[a line of \(length) bytes from the agent was skipped]")
       }
-      post(text)
-      if case .event(let event) = scanned { take(event) }
-    case .dismissed: break
-    case .tooLong(let length): noise("[a line of \(length) bytes from the agent was skipped]")
-    case .unfinished(let bytes): noise("[the agent's output ended in the middle of a line, \(bytes.count) bytes]")
     }
   }
 
-  private func judge(_ beginning: UnsafeRawBufferPointer) -> Bool {
-    let (judged, text) = state.withLock { state in
-      (state.scanner.judge(beginning) { state.text.append($0, escaped: $1) }, state.text.take())
-    }
-    post(text)
-    if let event = judged.event { take(event) }
-    return judged.keep
-  }
-
-  private func post(_ more: String?) {
-    guard let more else { return }
-    if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
+  private func takeRest(_ framed: FramedLine) {
+    guard case .unfinished(let bytes) = framed else { return }
+    noise("[the agent's output ended in the middle of a line, \(bytes.count) bytes]")
   }
 
   private func take(_ event: PiEvent) {
@@ -235,7 +221,6 @@ package final class PiConnection: Sendable {
         incoming.post(.event(event))
       }
     case .noise(let beginning): noise("[not an event] \(beginning)")
-    case .other: break
     default: incoming.post(.event(event))
     }
   }
