@@ -32,16 +32,22 @@ package final class LineReader: Sendable {
     var framer: LineFramer
     var descriptor: Int32
     var token: EventLoop.Token?
+    /// Waits for its turn to gather a long line; what it reads stays in the pipe.
+    var isPaused = false
   }
 
   private let loop: EventLoop
   private let handlers: Handlers
   private let state: Locked<State>
+  private let turn: LongLineTurn?
 
+  /// - Parameter turn: shared with other readers, so that only one of them gathers a long line.
   package init(
-    descriptor: Int32, maximumLineLength: Int, loop: EventLoop = .shared, handlers: Handlers
+    descriptor: Int32, maximumLineLength: Int, loop: EventLoop = .shared, turn: LongLineTurn? = nil,
+    handlers: Handlers
   ) {
     self.loop = loop
+    self.turn = turn
     self.handlers = handlers
     state = Locked(State(framer: LineFramer(maximumLineLength: maximumLineLength), descriptor: descriptor))
   }
@@ -80,14 +86,32 @@ package final class LineReader: Sendable {
   /// Only on the loop's thread.
   private func readOnce(_ buffer: UnsafeMutableRawBufferPointer) {
     let descriptor = state.withLock { $0.descriptor }
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0, mayRead() else { return }
     let count = read(descriptor, buffer.baseAddress, buffer.count)
     if count > 0 {
       let chunk = UnsafeRawBufferPointer(start: buffer.baseAddress, count: count)
-      state.withLock { handlers.chunk(chunk, &$0.framer) }
+      let (before, after) = state.withLock { state in
+        let before = state.framer.heldBytes
+        handlers.chunk(chunk, &state.framer)
+        return (before, state.framer.heldBytes)
+      }
+      if before > LongLineTurn.freeLength, after <= LongLineTurn.freeLength { turn?.release(self) }
     } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
       finish()
     }
+  }
+
+  /// Only on the loop's thread. False while another reader gathers a long line and this one would, too.
+  private func mayRead() -> Bool {
+    guard let turn else { return true }
+    let (isLong, isPaused) = state.withLock { ($0.framer.heldBytes > LongLineTurn.freeLength, $0.isPaused) }
+    // Called although it is paused: the writer is gone, and no more comes than the pipe holds.
+    if !isLong || isPaused || turn.take(self) { return true }
+    state.withLock { state in
+      state.isPaused = true
+      if let token = state.token { loop.change(token, state.descriptor, to: []) }
+    }
+    return false
   }
 
   /// Only on the loop's thread.
@@ -99,7 +123,23 @@ package final class LineReader: Sendable {
       return (state.descriptor, state.token)
     }
     guard let (descriptor, token) = ended else { return }
+    turn?.release(self)
     if let token { loop.close(token, descriptor) } else { _ = Glibc.close(descriptor) }
     handlers.end()
+  }
+}
+
+extension LineReader: LongLineTurn.Reader {
+  func goOn() {
+    loop.perform { [self] in
+      state.withLock { state in
+        state.isPaused = false
+        if let token = state.token, state.descriptor >= 0 { loop.change(token, state.descriptor, to: .read) }
+      }
+    }
+  }
+
+  func loseLine() {
+    loop.perform { [self] in state.withLock { $0.framer.skipLine() } }
   }
 }

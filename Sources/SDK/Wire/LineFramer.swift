@@ -64,6 +64,11 @@ public struct LineFramer {
     }
   }
 
+  /// Drops the line that is being gathered: it is delivered as too long when it ends.
+  public mutating func skipLine() {
+    if mode == .collecting, !tail.isEmpty { skip(tail.count, .skippingTooLong) }
+  }
+
   /// The stream has ended: delivers what was left over, if anything.
   public mutating func finish(deliver: (FramedLine) -> Void) {
     if mode == .collecting {

@@ -82,7 +82,7 @@ package final class PiConnection: Sendable {
     noise = { line in EventLoop.logs.perform { log.write(line) } }
     stream = Locked(PiStream(wantsToolImages: wantsToolImages))
     let reader = LineReader(
-      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength,
+      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, turn: .shared,
       handlers: .init(
         chunk: { [weak self] in self?.take($0, &$1) },
         rest: { [weak self] in self?.takeRest($0) },

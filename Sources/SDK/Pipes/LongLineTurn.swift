@@ -1,0 +1,88 @@
+internal import DequeModule
+
+/// Lets one reader at a time gather a long line, so that many streams together hold no more than one of them.
+///
+/// Who must wait leaves the bytes in its pipe. Who stops in the middle of its line while others wait loses it: a writer
+/// that hangs holds up nobody for longer than `patience`.
+package final class LongLineTurn: Sendable {
+  /// Bytes of an unfinished line that any reader may hold without a turn.
+  package static let freeLength = 1 << 20
+  /// How long a line may stand still while another waits.
+  package static let patience: Duration = .seconds(10)
+
+  package static let shared = LongLineTurn()
+
+  /// The readers that take turns; each is called on any thread.
+  protocol Reader: AnyObject, Sendable {
+    /// It is this reader's turn.
+    func goOn()
+    /// The turn is lost, and the line with it.
+    func loseLine()
+  }
+
+  private struct State {
+    var holder: (any Reader)?
+    var waiting: Deque<any Reader> = []
+    /// Whether the holder has read since this was last looked at.
+    var hasMoved = false
+  }
+
+  private let state = Locked(State())
+  private let limits: Locked<TimeLimits<Int>?> = Locked(nil)
+
+  package init(clock: any Clock<Duration> = SuspendingClock()) {
+    limits.withLock { limits in
+      limits = TimeLimits(clock: clock) { [weak self] _ in self?.losePatience() }
+    }
+  }
+
+  /// Whether the reader may go on; if not, it is called when it may.
+  func take(_ reader: any Reader) -> Bool {
+    let (isTaken, mustWatch) = state.withLock { state in
+      if state.holder === reader {
+        state.hasMoved = true
+        return (true, false)
+      }
+      guard state.holder != nil else {
+        state.holder = reader
+        state.hasMoved = true
+        return (true, false)
+      }
+      state.waiting.append(reader)
+      guard state.waiting.count == 1 else { return (false, false) }
+      state.hasMoved = false
+      return (false, true)
+    }
+    if mustWatch { watch() }
+    return isTaken
+  }
+
+  /// The reader needs no turn any more, whether it had one or waited.
+  func release(_ reader: any Reader) {
+    let next = state.withLock { state in
+      state.waiting.removeAll { $0 === reader }
+      guard state.holder === reader else { return nil as (any Reader)? }
+      state.holder = state.waiting.popFirst()
+      return state.holder
+    }
+    next?.goOn()
+  }
+
+  private func watch() {
+    limits.withLock { $0 }?.add(0, within: Self.patience)
+  }
+
+  private func losePatience() {
+    let (loser, next) = state.withLock { state in
+      let hasMoved = state.hasMoved
+      state.hasMoved = false
+      guard !hasMoved, !state.waiting.isEmpty else { return (nil, nil) as ((any Reader)?, (any Reader)?) }
+      let loser = state.holder
+      state.holder = state.waiting.popFirst()
+      return (loser, state.holder)
+    }
+    loser?.loseLine()
+    next?.goOn()
+    if state.withLock({ !$0.waiting.isEmpty }) { watch() }
+  }
+}

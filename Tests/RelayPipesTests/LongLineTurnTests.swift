@@ -1,0 +1,126 @@
+import Glibc
+import RelayPipes
+import RelayWire
+import TestSupport
+import Testing
+
+@Suite struct LongLineTurnTests {
+  private enum Heard: Equatable, Sendable {
+    case line(Int)
+    case tooLong(Int)
+    case end
+  }
+
+  /// A reader behind a pipe whose writing end is ours.
+  private struct Stream {
+    let reader: LineReader
+    let heard = Mailbox<Heard>()
+    let input: Int32
+
+    init(_ turn: LongLineTurn) throws {
+      let pipe = try pipe()
+      input = pipe.write
+      let heard = heard
+      reader = LineReader(
+        descriptor: pipe.read, maximumLineLength: 64 << 20, turn: turn,
+        handlers: .init(
+          line: { framed in
+            switch framed {
+            case .line(let bytes): heard.post(.line(bytes.count))
+            case .tooLong(let length): heard.post(.tooLong(length))
+            case .dismissed, .unfinished: break
+            }
+          }, end: { heard.post(.end) }))
+      try reader.start()
+    }
+
+    /// Writes from a thread of its own: the pipe takes it only as fast as it is read.
+    func write(_ count: Int, ending: Bool, thenClose: Bool = false) -> Task<Void, Never> {
+      let input = input
+      let written = Mailbox<Bool>()
+      LoopThread.start(name: "writer") {
+        var bytes = [UInt8](repeating: 0x61, count: count)
+        if ending { bytes.append(0x0A) }
+        var done = 0
+        while done < bytes.count {
+          done += bytes.withUnsafeBytes { Glibc.write(input, $0.baseAddress! + done, bytes.count - done) }
+        }
+        if thenClose { close(input) }
+        written.post(true)
+      }
+      return Task { _ = await written.next() }
+    }
+  }
+
+  private static let long = 3 << 20
+
+  @Test func `a second long line waits in its pipe until the first is whole`() async throws {
+    let clock = ManualClock()
+    let turn = LongLineTurn(clock: clock)
+    let (first, second) = (try Stream(turn), try Stream(turn))
+    await first.write(Self.long, ending: false).value
+    let writing = second.write(Self.long, ending: true)
+    // Its patience is the sign that it waits.
+    await clock.sleepers(1)
+    #expect(second.heard.isEmpty)
+    await first.write(Self.long, ending: true).value
+    #expect(await first.heard.next() == .line(2 * Self.long))
+    #expect(await second.heard.next() == .line(Self.long))
+    await writing.value
+    close(first.input)
+    close(second.input)
+  }
+
+  @Test func `short lines need no turn`() async throws {
+    let turn = LongLineTurn(clock: ManualClock())
+    let (first, second) = (try Stream(turn), try Stream(turn))
+    await first.write(Self.long, ending: false).value
+    await second.write(1_000, ending: true).value
+    #expect(await second.heard.next() == .line(1_000))
+    close(first.input)
+    close(second.input)
+  }
+
+  @Test func `who stops in mid-line loses it to who waits`() async throws {
+    let clock = ManualClock()
+    let turn = LongLineTurn(clock: clock)
+    let (first, second) = (try Stream(turn), try Stream(turn))
+    await first.write(Self.long, ending: false).value
+    let writing = second.write(Self.long, ending: true)
+    await clock.sleepers(1)
+    clock.advance(by: LongLineTurn.patience)
+    #expect(await second.heard.next() == .line(Self.long))
+    await writing.value
+    await first.write(100, ending: true).value
+    #expect(await first.heard.next() == .tooLong(Self.long + 100))
+    await first.write(100, ending: true).value
+    #expect(await first.heard.next() == .line(100))
+    close(first.input)
+    close(second.input)
+  }
+
+  @Test func `a turn is free again when its holder ends`() async throws {
+    let clock = ManualClock()
+    let turn = LongLineTurn(clock: clock)
+    let (first, second) = (try Stream(turn), try Stream(turn))
+    await first.write(Self.long, ending: false).value
+    let writing = second.write(Self.long, ending: true, thenClose: true)
+    await clock.sleepers(1)
+    close(first.input)
+    #expect(await second.heard.next() == .line(Self.long))
+    #expect(await second.heard.next() == .end)
+    await writing.value
+  }
+
+  @Test func `a stream that ends while it waits is read to its end`() async throws {
+    let clock = ManualClock()
+    let turn = LongLineTurn(clock: clock)
+    let (first, second) = (try Stream(turn), try Stream(turn))
+    await first.write(Self.long, ending: false).value
+    // More than is free, and no more than that and the pipe hold.
+    await second.write(LongLineTurn.freeLength + 100, ending: true, thenClose: true).value
+    #expect(await second.heard.next() == .line(LongLineTurn.freeLength + 100))
+    #expect(await second.heard.next() == .end)
+    close(first.input)
+  }
+}
