@@ -3,7 +3,10 @@ internal import RelayPipes
 
 extension Plugin {
   /// The plugin's whole life; `@main` calls it.
-  @concurrent public static func main() async {
+  ///
+  /// All of it runs on the thread that reads and writes the pipes. A pool would cost each idle plugin a wake-up a second,
+  /// and a plugin that hangs would go on answering pings.
+  public static func main() {
     guard getenv(ProtocolLimits.environmentMarker) != nil else {
       print(
         """
@@ -13,6 +16,11 @@ extension Plugin {
         """)
       exit(0)
     }
+    Task(executorPreference: EventLoop.shared) { await live() }
+    while true { pause() }
+  }
+
+  private static func live() async {
     do {
       let streams = try StandardStreams.takeOver()
       try await serve(input: streams.input, output: streams.output)
