@@ -20,6 +20,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     // MARK: SDK
@@ -46,7 +47,12 @@ let package = Package(
       name: "RelayConfig", dependencies: ["CYAML", "RelayWire"], path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .target(
-      name: "RelayStore", dependencies: ["RelayWire"], path: "Sources/Supervisor/Store", swiftSettings: strict),
+      name: "RelayStore",
+      dependencies: [
+        "CLinux", "RelayPipes", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
       name: "Supervisor",
       dependencies: [
@@ -122,6 +128,12 @@ let package = Package(
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayStoreTests",
+      dependencies: [
+        "RelayPipes", "RelayStore", "RelayWire", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire", "TestSupport"],
       swiftSettings: strict),

@@ -37,7 +37,7 @@ private struct Silence: PluginAudience {
           name: name, executable: try #require(found.plugins.first), settings: .object([:]), isConfigured: true,
           messenger: nil),
         PluginSurroundings(
-          folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"], store: MemoryStore(),
+          folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"], store: try SQLiteStore(path: folders.database),
           timekeeper: Timekeeper(clock: clock), restart: RestartPolicy(), logLimits: .init(),
           audience: Silence(arrivals: arrivals), log: { said.post($0) }))
     }

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int relay_pipe(int ends[2]) {
@@ -59,4 +60,9 @@ long relay_descriptor_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
     return limit.rlim_cur == RLIM_INFINITY ? -1 : (long)limit.rlim_cur;
+}
+
+unsigned long relay_file_system_type(const char *path) {
+  struct statfs status;
+  return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;
 }

@@ -10,6 +10,7 @@ package struct Config: Sendable, Equatable {
   package var restart = Restart()
   package var logging = Logging()
   package var shutdown = ShutdownSettings()
+  package var storage = Storage()
   /// Names of environment variables that hold secrets of messengers: agents do not get them.
   package var secretVariables: Set<String> = []
 
@@ -107,6 +108,11 @@ package struct Config: Sendable, Equatable {
   package struct Logging: Sendable, Equatable {
     package var maximumBytes = 10 << 20
     package var keep = 3
+  }
+
+  package struct Storage: Sendable, Equatable {
+    /// How long what has ended is remembered, so that a repeat of it is known.
+    package var keep: Duration = .seconds(30 * 86_400)
   }
 
   package struct ShutdownSettings: Sendable, Equatable {

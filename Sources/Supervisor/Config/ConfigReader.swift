@@ -164,6 +164,9 @@ package struct ConfigReader: Sendable {
     let shutdown = root.group("shutdown")
     if let value = shutdown.integer("drainSeconds", in: 0...3_600) { config.shutdown.drain = .seconds(value) }
     shutdown.refuseRest("shutdown")
+    let storage = root.group("storage")
+    if let value = storage.integer("keepDays", in: 1...3_650) { config.storage.keep = .seconds(value * 86_400) }
+    storage.refuseRest("storage")
   }
 
   private static func readPlugin(

@@ -47,6 +47,20 @@ package struct PiDialog: Sendable, Equatable {
   package var prefill: String?
   /// Milliseconds after which pi answers by itself.
   package var timeout: Int64?
+
+  package init(
+    id: String, kind: Kind, title: String, message: String? = nil, options: [String] = [], placeholder: String? = nil,
+    prefill: String? = nil, timeout: Int64? = nil
+  ) {
+    self.id = id
+    self.kind = kind
+    self.title = title
+    self.message = message
+    self.options = options
+    self.placeholder = placeholder
+    self.prefill = prefill
+    self.timeout = timeout
+  }
 }
 
 /// The answer to a command of ours. Older releases leave out the id of some failures.

@@ -63,6 +63,8 @@ int relay_signal_descriptor(void);
 
 /// How many of this process's descriptors are in use, and its soft limit; -1 when unknown.
 int relay_open_descriptors(void);
+/* The magic number of the file system that `path` is on, as statfs(2) has it; 0 with errno set when it cannot be told. */
+unsigned long relay_file_system_type(const char *path);
 long relay_descriptor_limit(void);
 
 /// The start time of a process in clock ticks since boot (field 22 of its stat), or 0 when it does not exist.

@@ -91,7 +91,7 @@ package final class Daemon: Sendable {
     let folders = options.folders
     let timekeeper = options.timekeeper
     let began = timekeeper.now()
-    let store = MemoryStore()
+    let store = try SQLiteStore(path: folders.database, report: log)
     let services = Services(folders: folders, clock: timekeeper.clock, log: log)
     let secrets = Locked(config.secretVariables)
     var probe = AgentProbe(
@@ -110,6 +110,7 @@ package final class Daemon: Sendable {
     let router = Router(
       host: sessions, store: store, services: services, timekeeper: timekeeper, machine: config.machine,
       terminalGone: { folders.remove($0) }, log: log)
+    try await router.restore()
     let plugins = PluginHost(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
       surroundings: PluginSurroundings(
@@ -149,6 +150,7 @@ package final class Daemon: Sendable {
 
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await sessions.run() }
+      group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timekeeper, log) }
       group.addTask { await router.run() }
       group.addTask { await control.run() }
       group.addTask { await plugins.run() }
@@ -175,14 +177,28 @@ package final class Daemon: Sendable {
       relay_notify_service_manager("STOPPING=1")
       log("stopping")
       await router.drain()
-      let cut = await sessions.stop(drain: config.shutdown.drain)
-      if cut > 0 { log("\(cut) running answer(s) were cut short") }
+      let parked = await sessions.stop(drain: config.shutdown.drain)
+      for line in parked { log(line) }
       await plugins.stop()
       control.stop()
       await router.stop()
+      do { try await store.close() } catch { log("the store was not closed in order: \(error)") }
       log("stopped")
       group.cancelAll()
     }
+  }
+
+  /// At the start and every hour.
+  private static func forgetOldWork(
+    in store: SQLiteStore, after keep: Duration, _ timekeeper: Timekeeper, _ log: @Sendable (String) -> Void
+  ) async {
+    repeat {
+      do {
+        try await store.prune(endedBefore: Date().timeIntervalSince1970 - Double(keep.components.seconds))
+      } catch {
+        log("old work was not removed: \(error)")
+      }
+    } while await timekeeper.sleep(for: .seconds(3_600))
   }
 
   /// Sections that have changed but are read only at the start.
@@ -190,7 +206,7 @@ package final class Daemon: Sendable {
     [
       ("machine", old.machine != new.machine), ("pi", old.pi != new.pi), ("sessions", old.sessions != new.sessions),
       ("restart", old.restart != new.restart), ("logging", old.logging != new.logging),
-      ("shutdown", old.shutdown != new.shutdown),
+      ("shutdown", old.shutdown != new.shutdown), ("storage", old.storage != new.storage),
     ].filter(\.1).map(\.0)
   }
 

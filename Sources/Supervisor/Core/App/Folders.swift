@@ -23,6 +23,8 @@ package struct Folders: Sendable, Equatable {
   package var logs: String { home + "/logs" }
   package var run: String { home + "/run" }
   package var state: String { home + "/state" }
+  /// Everything that must survive.
+  package var database: String { state + "/relay.db" }
   package var socket: String { run + "/control.sock" }
   package var lock: String { run + "/lock" }
   package var daemonLog: String { logs + "/pi-relayd.log" }

@@ -129,7 +129,7 @@ extension Router {
   @Sendable static func model(_ router: Router, _ call: CommandCall) async -> String? {
     guard let session = await router.session(of: call) else { return nothingHere }
     guard call.arguments.isEmpty else {
-      await session.use(model: call.arguments)
+      await router.host.use(model: call.arguments, in: session)
       return "The next run uses \(SafeText.line(call.arguments, limit: 80))."
     }
     let current = await session.status().model ?? "the agent's default"

@@ -14,10 +14,15 @@ extension PluginInstance {
   func greet(
     _ peer: Peer, _ child: ChildProcess, data: String, spool: String, early: Locked<String?>
   ) async -> Greeting {
+    let state: JSONValue?
+    do {
+      state = try await surroundings.store.pluginState(of: name)
+    } catch {
+      return .failure(.ended("its state could not be read: \(error)", worked: false))
+    }
     let request = InitializeRequest(
       host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
-      config: specification.settings, state: await surroundings.store.pluginState(of: name), dataDir: data,
-      spoolDir: spool)
+      config: specification.settings, state: state, dataDir: data, spoolDir: spool)
     do {
       let about = try await peer.request(request, within: Self.handshakeLimit)
       if let junk = early.withLock({ $0 }) { return .failure(.ended(Self.junkExplanation(junk), worked: false)) }

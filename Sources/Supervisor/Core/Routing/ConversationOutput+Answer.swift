@@ -1,6 +1,7 @@
 internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
+internal import RelayStore
 internal import RelayWire
 
 // The agent's answer: gathered as it streams, shown at the platform's pace, and fixed piece by piece.
@@ -64,10 +65,13 @@ extension ConversationOutput {
       return
     }
     if text == stream.shown, streaming { return }
+    // What it comes to in the end must not get lost; what it shows on the way may.
+    let record = streaming ? nil : await delivery.recordLast(stream.mark + text, of: message)
     var deaths = 0
     for _ in 0..<Delivery.maximumAttempts {
       switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
       case .done:
+        delivery.settle(record, .sent(message: message))
         stream.shown = text
         return
       case .wait(let delay):
@@ -80,19 +84,25 @@ extension ConversationOutput {
         guard await timekeeper.sleep(for: delay) else { return }
       case .gone:
         await begin(text, streaming: streaming)
+        delivery.settle(record, .failed("the message is gone"))
         return
       case .failed:
-        return await giveUpEditing(text, streaming: streaming)
+        await giveUpEditing(text, streaming: streaming)
+        delivery.settle(record, .failed("the message cannot be changed any more"))
+        return
+      case .over: return
       case .lost:
         deaths += 1
         guard deaths < Delivery.maximumDeaths else {
           delivery.log("\(key): a change of a message ended its messenger \(deaths) times and was set aside")
+          delivery.settle(record, .failed("it ended the messenger \(deaths) times"))
           isIncomplete = true
           return
         }
       }
     }
     await giveUpEditing(text, streaming: streaming)
+    delivery.settle(record, .failed("given up after \(Delivery.maximumAttempts) tries"))
   }
 
   /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text

@@ -11,6 +11,10 @@ actor ConversationOutput {
   enum Item: Sendable {
     case event(SessionEvent)
     case say(String, MessageRole, buttons: [[Button]]?)
+    /// Says how a message ended of which nothing else is heard, and ends it.
+    case report(String, MessageEnd, MessageSettled.Outcome)
+    /// Something that an earlier daemon recorded and did not see settled.
+    case resend(OutboundRecord)
     case ask(DialogRecord)
     case settleDialog(id: String, text: String)
     case settled(message: String, MessageSettled.Outcome)
@@ -98,6 +102,11 @@ actor ConversationOutput {
     case .say(let text, let role, let buttons):
       await breakStream()
       await say(text, role, buttons: buttons)
+    case .report(let text, let end, let outcome):
+      await breakStream()
+      await say(text, .notice, ending: end)
+      await delivery.settled(end.key.id, outcome)
+    case .resend(let record): await delivery.resend(record)
     case .ask(let record): await ask(record)
     case .settleDialog(let id, let text):
       if let message = dialogs.removeValue(forKey: id) { await delivery.closeDialog(id, message: message, text: text) }
@@ -137,8 +146,9 @@ actor ConversationOutput {
       await breakStream()
       await say(text, .notice)
     case .dialogOpened, .dialogWithdrawn: break
-    case .runEnded(let message, let end):
+    case .runEnded(let message, let end, let stage):
       await endRun(end)
+      if let message, message.conversation == key { await delivery.end(MessageEnd(message, stage)) }
       let outcome = isIncomplete && end == .completed ? .failed : Self.outcome(of: end)
       isIncomplete = false
       if let message, message.conversation == key { await delivery.settled(message.id, outcome) }
@@ -209,11 +219,14 @@ actor ConversationOutput {
 
   // MARK: - Notices and questions
 
-  func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil) async {
+  /// - Parameter ending: the message whose end this reports.
+  func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, ending: MessageEnd? = nil) async {
     let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
     for (index, piece) in pieces.enumerated() {
-      _ = await delivery.send(piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil)
+      _ = await delivery.send(
+        piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil,
+        ending: index == 0 ? ending : nil)
     }
   }
 

@@ -24,16 +24,12 @@ struct Delivery: Sendable {
     case failed
     /// The messenger ended, or fell silent, over it.
     case lost
+    /// The daemon ends, or the messenger is gone for good.
+    case over
   }
 
   /// A request that ends its plugin twice is set aside.
   static let maximumDeaths = 2
-
-  private enum NextStep {
-    case retry(after: Duration)
-    case resolve
-    case giveUp(String)
-  }
 
   /// A message on the platform.
   struct Sent: Equatable {
@@ -43,17 +39,16 @@ struct Delivery: Sendable {
   }
 
   /// Sends a new message; nil when it could not be sent.
+  ///
+  /// - Parameter ending: the message whose end this reports; it ends in the step that records this.
   func send(
-    _ text: String, role: MessageRole, replyTo: String? = nil, buttons: [[Button]]? = nil, streaming: Bool = false
+    _ text: String, role: MessageRole, replyTo: String? = nil, buttons: [[Button]]? = nil, streaming: Bool = false,
+    ending: MessageEnd? = nil
   ) async -> Sent? {
     let request = MessageSend(
       key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
       buttons: buttons, streaming: streaming ? true : nil)
-    return await deliver(key: request.key, text: text) { link, mark in
-      var request = request
-      if mark { request.text = Self.repeatMark + request.text }
-      return try await link.request(request).message
-    }
+    return await deliver(.message(request), key: request.key, ending: ending)
   }
 
   /// Sends a file beneath the instance's spool folder.
@@ -61,129 +56,23 @@ struct Delivery: Sendable {
     let request = FileSend(
       key: UUID().uuidString, conversation: conversation.conversation, path: path, name: name, mime: mime,
       caption: caption)
-    return await deliver(key: request.key, text: "[file \(name)]") { link, _ in
-      try await link.request(request, within: .seconds(120)).message
-    }
+    return await deliver(.file(request), key: request.key)
   }
 
   /// Shows a question; where the messenger has no dialogs, as a message.
-  func show(_ request: DialogShow) async -> Sent? {
-    await deliver(key: request.key, text: request.text) { link, mark in
-      var request = request
-      if mark { request.text = Self.repeatMark + request.text }
-      guard link.capabilities.buttons != nil else {
-        let plain = MessageSend(
-          key: request.key, conversation: request.conversation, text: request.text, role: .dialog)
-        return try await link.request(plain).message
-      }
-      return try await link.request(request).message
-    }
-  }
+  func show(_ request: DialogShow) async -> Sent? { await deliver(.dialog(request), key: request.key) }
 
-  private func deliver(
-    key: String, text: String, _ attempt: (PluginLink, _ mark: Bool) async throws -> String
-  ) async -> Sent? {
+  /// The end of a message that nothing more is to be said of.
+  func end(_ end: MessageEnd) async {
     do {
-      try await store.recordOutbound(OutboundRecord(key: key, conversation: conversation, text: text))
+      try await store.advance(end.key, to: end.stage)
     } catch {
-      log("\(conversation): a message was not sent because it could not be recorded: \(error)")
-      return nil
+      log("\(conversation): that a message has ended could not be stored: \(error)")
     }
-    var mark = false
-    var deaths = 0
-    tries: for number in 0..<Self.maximumAttempts {
-      guard let link = await holder.wait() else { break tries }
-      do {
-        let message = try await attempt(link, mark)
-        await settle(key, .sent(message: message))
-        return Sent(message: message, mayBeRepeat: mark)
-      } catch {
-        switch Self.nextStep(after: error, attempt: number) {
-        case .giveUp(let why):
-          log("\(conversation): a message could not be sent: \(why)")
-          await settle(key, .failed(why))
-          return nil
-        case .retry(let delay):
-          guard await timekeeper.sleep(for: delay) else { break tries }
-        case .resolve:
-          deaths += 1
-          if deaths >= Self.maximumDeaths, error as? PeerError == .closed {
-            log("\(conversation): a message ended its messenger \(deaths) times and was set aside")
-            await settle(key, .failed("it ended the messenger \(deaths) times"))
-            return nil
-          }
-          switch await resolve(key, after: link) {
-          case .sent(let message):
-            await settle(key, .sent(message: message))
-            return Sent(message: message)
-          case .notSent: break
-          case .unknowable: mark = true
-          }
-          if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { break tries }
-        }
-      }
-    }
-    await settle(key, .unknown)
-    log("\(conversation): a message was given up after all tries, or because its messenger or the daemon went away")
-    return nil
-  }
-
-  private func settle(_ key: String, _ result: OutboundResult) async {
-    do {
-      try await store.settleOutbound(key, result)
-    } catch {
-      log("\(conversation): what became of a message could not be recorded: \(error)")
-    }
-  }
-
-  private static func nextStep(after error: any Error, attempt: Int) -> NextStep {
-    let backoff = backoff(attempt)
-    guard let error = error as? PeerError else { return .giveUp("\(error)") }
-    switch error {
-    case .closed, .timedOut, .unreadable: return .resolve
-    case .notSent: return .retry(after: backoff)
-    case .refused(let refusal):
-      if refusal.code == .busy { return .retry(after: backoff) }
-      // The plugin failed in some way of its own: before or after the platform had the message, nobody knows.
-      if refusal.code == .internalError { return .resolve }
-      switch DeliveryFailure(refusal) {
-      case .transient?: return .retry(after: backoff)
-      case .rateLimited(let seconds)?: return .retry(after: .seconds(seconds))
-      case .unknownOutcome?: return .resolve
-      default: return .giveUp(refusal.message)
-      }
-    }
-  }
-
-  private static func backoff(_ attempt: Int) -> Duration {
-    min(longestDelay, .milliseconds(250) * (1 << min(attempt, 10)))
-  }
-
-  private enum Resolution {
-    case sent(String)
-    case notSent
-    case unknowable
-  }
-
-  /// Finds out what became of a send whose answer was lost, through the next life of the plugin.
-  private func resolve(_ key: String, after failed: PluginLink) async -> Resolution {
-    // The dead life may still be in its place for a moment.
-    for _ in 0..<100 where holder.current === failed && failed.isOver {
-      guard await timekeeper.sleep(for: .milliseconds(10)) else { return .unknowable }
-    }
-    guard let link = await holder.wait() else { return .unknowable }
-    if link.capabilities.lookup == true {
-      let request = MessageLookup(conversation: conversation.conversation, key: key)
-      // A messenger that cannot say leaves it unknown, whatever the reason.
-      guard let found = try? await link.request(request) else { return .unknowable }
-      return found.message.map(Resolution.sent) ?? .notSent
-    }
-    // The platform refuses a second message with the same key, so it can simply be sent again.
-    return link.capabilities.idempotencyKey == true ? .notSent : .unknowable
   }
 
   func edit(_ message: String, _ text: String, streaming: Bool = false) async -> EditOutcome {
-    guard let link = await holder.wait() else { return .failed }
+    guard let link = await holder.wait() else { return .over }
     let request = MessageEdit(
       conversation: conversation.conversation, message: message, text: text, streaming: streaming ? true : nil)
     do {
@@ -202,6 +91,7 @@ struct Delivery: Sendable {
     } catch .notSent {
       return .wait(.milliseconds(250))
     } catch {
+      if Task.isCancelled { return .over }
       // The same text once more does no harm: an edit says what the message shall be, not what to add.
       return .lost
     }

@@ -11,6 +11,7 @@ extension Router {
     case .action(let action, let link): await process(action, link, key)
     case .edit(let edit): await process(edit, key)
     case .deletion(let deletion): await process(deletion, key)
+    case .recovered(let unfinished, let link): await process(unfinished, link, key)
     }
   }
 
@@ -20,7 +21,13 @@ extension Router {
     switch await session.replace(
       MessageKey(conversation: key, id: edit.id), text: PromptText.compose(message), typed: edit.text)
     {
-    case .done: await say("✏️ The waiting message was replaced.", to: key)
+    case .done:
+      do {
+        try await store.replace(MessageKey(conversation: key, id: edit.id), text: edit.text)
+      } catch {
+        log("\(key): the new words of a message could not be stored: \(error)")
+      }
+      await say("✏️ The waiting message was replaced.", to: key)
     case .tooLate: await say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
     case .unknown: break
     }
@@ -35,20 +42,23 @@ extension Router {
     }
   }
 
-  private func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
+  func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
     // Forwarded words are another's: neither a command nor an answer.
     let areOwn = message.forwarded != true
     if areOwn, let (name, arguments) = CommandRegistry.parse(message.text), let command = CommandRegistry.command(name)
     {
+      // What cannot be done twice without harm is not tried again by the next daemon.
+      if command.name != "steer", command.name != "followup" { await advance(message, key, to: .handling) }
       let call = CommandCall(name: command.name, arguments: arguments, message: message, link: link)
       if let answer = await command.run(self, call) { await say(answer, to: key) }
       // /steer and /followup made a prompt of it, which settles it itself.
       if command.name != "steer", command.name != "followup" { await settle(message, key) }
       return
     }
-    if areOwn, !message.text.trimmingWhitespace().isEmpty, let session = await store.binding(of: key),
+    if areOwn, !message.text.trimmingWhitespace().isEmpty, let session = await binding(of: key),
       let record = dialogs.first(of: session)
     {
+      await advance(message, key, to: .handling)
       await answer(record, message, key)
       return
     }
@@ -62,16 +72,24 @@ extension Router {
 
   /// A message that was no prompt is done.
   func settle(_ message: MessageReceived, _ key: ConversationKey) async {
-    do {
-      try await store.advance(MessageKey(conversation: key, id: message.id), to: .settled)
-    } catch {
-      log("\(key): that a message is done could not be stored: \(error)")
-    }
+    await advance(message, key, to: .settled)
     places[key]?.output.post(.settled(message: message.id, .handled))
   }
 
+  func advance(_ message: MessageReceived, _ key: ConversationKey, to stage: MessageStage) async {
+    do {
+      try await store.advance(MessageKey(conversation: key, id: message.id), to: stage)
+    } catch {
+      log("\(key): how far a message has come could not be stored: \(error)")
+    }
+  }
+
   /// Gives a message to the conversation's session, beginning one if there is none. Answers what to say about it.
-  func prompt(_ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy) async -> String? {
+  ///
+  /// - Parameter earlier: how far an earlier daemon had come with it.
+  func prompt(
+    _ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
+  ) async -> String? {
     let key = key(link, message.conversation)
     let attachments = message.attachments ?? []
     guard !message.text.trimmingWhitespace().isEmpty || !attachments.isEmpty else {
@@ -79,11 +97,16 @@ extension Router {
       return nil
     }
     let session: Session
-    if let bound = await boundSession(key) {
+    if let id = earlier?.session, let meant = await host.session(id) {
+      session = meant
+    } else if let bound = await boundSession(key) {
       session = bound
       // A conversation that came back after a restart of its messenger watches again.
       if let output = places[key]?.output { watchers.watch(session.id, key, output) }
     } else {
+      if await binding(of: key) != nil {
+        await say("The session of this conversation is no longer there; this begins another.", to: key)
+      }
       session = await makeSession(key, link, name: nil, directory: nil, model: nil)
       await bind(key, to: session)
     }
@@ -91,6 +114,10 @@ extension Router {
       key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
+    if case .dispatching(_, let after)? = earlier?.stage {
+      prompt.isUncertain = true
+      prompt.entryBefore = after
+    }
     if mode == .steer, await session.steer(prompt) {
       // The run it goes into has an outcome of its own.
       places[key]?.output.post(.settled(message: message.id, .handled))
@@ -103,7 +130,7 @@ extension Router {
     case .closed:
       // Closed a moment ago from elsewhere: the message begins another.
       await forget(session)
-      return await self.prompt(message, link, as: mode)
+      return await self.prompt(message, link, as: mode, earlier: earlier)
     case .full(let count):
       do {
         try await store.advance(prompt.key, to: .dropped)
@@ -142,7 +169,7 @@ extension Router {
   private func process(_ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
     let parts = action.action.split(separator: ":").map(String.init)
     guard parts.count == 2, let number = Int(parts[1]), let record = dialogs.record(parts[0]),
-      record.session == (await store.binding(of: key))
+      record.session == (await binding(of: key))
     else {
       await say("That question is settled already.", to: key)
       return

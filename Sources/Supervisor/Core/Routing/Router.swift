@@ -26,6 +26,8 @@ package actor Router: PluginAudience {
   private var holders: [String: LinkHolder] = [:]
   private var refusals = RefusalLimiter()
   private var isDraining = false
+  /// Instances whose unfinished work this daemon has taken up.
+  var recovered: Set<String> = []
 
   /// One conversation: its queue of messages and its output.
   struct Place {
@@ -41,6 +43,8 @@ package actor Router: PluginAudience {
     case action(ActionInvoked, PluginLink)
     case edit(MessageEdited)
     case deletion(MessageDeleted)
+    /// A message of an earlier daemon.
+    case recovered(UnfinishedMessage, PluginLink)
   }
 
   /// Longest text of one message from a person, in bytes.
@@ -58,7 +62,15 @@ package actor Router: PluginAudience {
     self.timekeeper = timekeeper
     self.machine = machine
     self.log = log
-    watchers = SessionWatchers(dialogs: dialogs)
+    watchers = SessionWatchers(dialogs: dialogs) { [nursery, store, log] end in
+      nursery.add {
+        do {
+          try await store.advance(end.key, to: end.stage)
+        } catch {
+          log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
+        }
+      }
+    }
   }
 
   /// Runs conversations until `stop`.
@@ -90,6 +102,7 @@ package actor Router: PluginAudience {
     } else if !link.isLocal, link.messenger?.access.everyone == true {
       log("\(link.name) admits everyone who can reach it (auth.everyone: true)")
     }
+    await recover(link)
     guard link.capabilities.commandsMenu == true else { return }
     nursery.add { [log] in
       do {
@@ -268,7 +281,7 @@ package actor Router: PluginAudience {
     ConversationKey(instance: link.name, conversation: conversation.id)
   }
 
-  private func place(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> Place {
+  func place(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> Place {
     if let place = places[key] {
       places[key]?.conversation = conversation
       return place
@@ -292,18 +305,32 @@ package actor Router: PluginAudience {
     places[key]?.output.post(.say(text, .notice, buttons: nil))
   }
 
+  /// The session that this conversation talks to, as far as there is one.
+  func binding(of key: ConversationKey) async -> String? {
+    do {
+      return try await store.binding(of: key)
+    } catch {
+      log("\(key): its session could not be looked up: \(error)")
+      return nil
+    }
+  }
+
   func boundSession(_ key: ConversationKey) async -> Session? {
-    guard let id = await store.binding(of: key) else { return nil }
+    guard let id = await binding(of: key) else { return nil }
     return await host.session(id)
   }
 
   func session(of call: CommandCall) async -> Session? { await boundSession(call.key) }
 
-  func bind(_ call: CommandCall, to session: Session) async { await bind(call.key, to: session) }
+  func bind(_ call: CommandCall, to session: Session) async {
+    await bind(call.key, to: session, because: MessageKey(conversation: call.key, id: call.message.id))
+  }
 
-  func bind(_ key: ConversationKey, to session: Session) async {
+  /// - Parameter cause: the command that chose it: what was written before stays with the session it was for.
+  func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
+    let conversation = places[key]?.conversation ?? Conversation(id: key.conversation, kind: .dm)
     do {
-      try await store.bind(key, to: session.id)
+      try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
     } catch {
       log("\(key): the choice of a session could not be stored: \(error)")
     }
@@ -313,7 +340,7 @@ package actor Router: PluginAudience {
   /// Nobody talks to this session any more.
   func forget(_ session: Session) async {
     for key in watchers.forget(session.id) {
-      do { try await store.bind(key, to: nil) } catch { log("\(key): \(error)") }
+      do { try await store.unbind(key) } catch { log("\(key): \(error)") }
     }
   }
 

@@ -7,9 +7,12 @@ internal import RelayStore
 final class SessionWatchers: Sendable {
   private let dialogs: DialogBroker
   private let watchers = Locked<[String: [ConversationKey: ConversationOutput]]>([:])
+  /// Told of messages that have ended with nobody of their conversation watching any more.
+  private let endedUnseen: @Sendable (MessageEnd) -> Void
 
-  init(dialogs: DialogBroker) {
+  init(dialogs: DialogBroker, endedUnseen: @escaping @Sendable (MessageEnd) -> Void) {
     self.dialogs = dialogs
+    self.endedUnseen = endedUnseen
   }
 
   /// The conversation watches this session, and no other any more.
@@ -57,6 +60,11 @@ final class SessionWatchers: Sendable {
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
       settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
+    case .runEnded(let message, _, let stage):
+      post(.event(event), to: session)
+      guard let message else { return }
+      let isSeen = watchers.withLock { $0[session]?[message.conversation] != nil }
+      if !isSeen { endedUnseen(MessageEnd(message, stage)) }
     default: post(.event(event), to: session)
     }
   }

@@ -92,7 +92,8 @@ extension Session {
     if run != nil, runNumber == number { endRun(.died(exit, connection.lastWord)) }
   }
 
-  /// The session's last entry, so that after a crash it can be told what has come after.
+  /// The session's last entry, so that after a crash it can be told what has come after: empty for a session without
+  /// any, nil when this agent does not say.
   func lastEntry(_ connection: PiConnection) async -> String? {
     guard agent?.takesSessionID == true else { return nil }
     var answer = try? await connection.send(.getEntries(since: lastLeaf), within: pi.answerTimeout)
@@ -100,16 +101,20 @@ extension Session {
     if answer?.success == false, lastLeaf != nil {
       answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout)
     }
-    lastLeaf = answer?.leafID ?? lastLeaf
-    return lastLeaf
+    guard let answer, answer.success else { return nil }
+    lastLeaf = answer.leafID ?? lastLeaf
+    return lastLeaf ?? ""
   }
 
+  enum Holding: Sendable { case yes, no, unknown }
+
   /// Whether the session holds a message of the person newer than `last`: then the agent had taken it.
-  func sessionHolds(after last: String?) async -> Bool {
-    guard let last, let connection = try? await connected(),
-      let answer = try? await connection.send(.getEntries(since: last), within: pi.answerTimeout), answer.success,
+  func sessionHolds(after last: String?, _ connection: PiConnection) async -> Holding {
+    guard let last, agent?.takesSessionID == true,
+      let answer = try? await connection.send(
+        .getEntries(since: last.isEmpty ? nil : last), within: pi.answerTimeout), answer.success,
       let entries = try? answer.data(PiEntries.self)
-    else { return false }
-    return entries.holdUserMessage
+    else { return .unknown }
+    return entries.holdUserMessage ? .yes : .no
   }
 }

@@ -113,6 +113,26 @@ extension Session {
     }
   }
 
+  /// Asks the person something of our own. Nil: withdrawn, or cancelled.
+  func ask(_ question: String, _ options: [String]) async -> String? {
+    let dialog = PiDialog(id: "relay-question-\(questionNumber)", kind: .select, title: question, options: options)
+    questionNumber += 1
+    return await withCheckedContinuation { continuation in
+      guard !closed, run?.aborting != true else { return continuation.resume(returning: nil) }
+      questions[dialog.id] = continuation
+      emit(.dialogOpened(dialog))
+    }
+  }
+
+  /// Takes back what we asked ourselves.
+  func withdrawQuestions(_ why: String) {
+    for (id, continuation) in questions {
+      emit(.dialogWithdrawn(id: id, why: why))
+      continuation.resume(returning: nil)
+    }
+    questions = [:]
+  }
+
   /// pi has answered by itself.
   private func expire(_ dialog: String) {
     guard openDialogs[dialog] != nil else { return }

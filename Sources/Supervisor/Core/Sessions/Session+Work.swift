@@ -53,9 +53,11 @@ extension Session {
     do {
       connection = try await connected()
     } catch {
+      if isParked { return leave() }
       await conclude(prompt, run?.aborting == true ? .aborted : .failed("\(error)"), .dropped)
       return
     }
+    if prompt.isUncertain, await !mayRun(prompt, connection) { return }
     // It may have been changed while the agent started.
     var prompt = run?.prompt ?? prompt
     var prepared = await surroundings.prepare(prompt)
@@ -69,6 +71,7 @@ extension Session {
       return
     }
     let last = await lastEntry(connection)
+    if isParked { return leave() }
     await advance(prompt, .dispatching(session: id, after: last))
     guard run?.aborting == false else {
       await conclude(prompt, .aborted, .dropped)
@@ -196,6 +199,7 @@ extension Session {
     case .died(let exit, let words):
       let why = "\(exit)" + (words.map { ": \($0)" } ?? "")
       let wasStopped = closed || run?.aborting == true
+      if isParked { return await park(prompt) }
       let steering = run?.steering ?? []
       run?.steering = []
       if wasStopped {
@@ -206,21 +210,34 @@ extension Session {
       restarts += 1
       surroundings.log("session \(name): pi ended in mid-run with \(why)")
       requeue(steering)
-      let accepted: Bool
-      if run?.accepted == true { accepted = true } else { accepted = await sessionHolds(after: last) }
-      guard accepted else { return await retry(prompt, why) }
-      await conclude(
-        prompt,
-        .failed(
-          "The agent ended unexpectedly (\(why)). What it had said is above; it is not run again by itself. "
-            + "The session goes on with your next message."), .interrupted)
+      guard run?.accepted == true else { return await retry(prompt, why, after: last) }
+      await conclude(prompt, .failed(Self.interruption("The agent ended unexpectedly (\(why)).")), .interrupted)
     }
   }
 
-  /// The agent had not taken the message: it is sent again, once.
-  private func retry(_ prompt: Prompt, _ why: String) async {
+  static func interruption(_ why: String) -> String {
+    "\(why) What it had said is above; it is not run again by itself. The session goes on with your next message."
+  }
+
+  /// The daemon ends, and the message has not reached the agent: it stays as it is stored.
+  private func leave() {
+    run = nil
+  }
+
+  /// The daemon ends in the middle of a run.
+  private func park(_ prompt: Prompt) async {
+    // Whether the agent has it is looked up by the next daemon.
+    guard run?.accepted == true else { return leave() }
+    await conclude(
+      prompt, .failed(Self.interruption("pi-relayd was stopped while the agent worked on this.")), .interrupted)
+  }
+
+  /// The agent ended and was not seen to take the message: it is sent again, once, unless the session has it.
+  private func retry(_ prompt: Prompt, _ why: String, after last: String?) async {
     var again = prompt
     again.attempts += 1
+    again.entryBefore = last
+    again.isUncertain = true
     if closed || run?.aborting == true { return await conclude(prompt, .aborted, .dropped) }
     if again.attempts >= 2 {
       await conclude(
@@ -231,8 +248,36 @@ extension Session {
       return
     }
     run = nil
-    emit(.notice("The agent ended (\(why)) before it took the message; it is started again."))
+    emit(.notice("The agent ended (\(why)) before it was seen to take the message; it is started again."))
     queue.prepend(.prompt(again))
+  }
+
+  /// Whether a message that may have reached an earlier life of the agent is to be sent: not when the session has it,
+  /// and when nothing proves either way, only by the person's word.
+  private func mayRun(_ prompt: Prompt, _ connection: PiConnection) async -> Bool {
+    switch await sessionHolds(after: prompt.entryBefore, connection) {
+    case .no: return true
+    case .yes:
+      await conclude(
+        prompt, .failed(Self.interruption("The agent was interrupted while it worked on this.")), .interrupted)
+      return false
+    case .unknown:
+      if isParked {
+        leave()
+        return false
+      }
+      let question =
+        "It is not known whether the agent took this message before it was interrupted: "
+        + SafeText.line(prompt.typed, limit: 200)
+      let answer = await ask(question, ["Run again", "Drop"])
+      if isParked {
+        leave()
+        return false
+      }
+      if answer == "Run again", run?.aborting == false { return true }
+      await conclude(prompt, .aborted, .dropped)
+      return false
+    }
   }
 
   private func requeue(_ steering: [Prompt]) {
@@ -246,14 +291,13 @@ extension Session {
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")
-    emit(.runEnded(prompt.key, end))
+    emit(.runEnded(prompt.key, end, stage))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.
       requeue(left)
       await stopAgent()
     }
     for prompt in taken { await advance(prompt, .settled) }
-    await advance(prompt, stage)
   }
 
   private func performCompaction(_ instructions: String?) async -> String {

@@ -37,6 +37,8 @@ package actor Session {
   var queue: Deque<Work> = []
   let wakes = Mailbox<Void>(merge: { _, _ in true })
   var closed = false
+  /// The daemon ends: what waits stays as it is stored.
+  var isParked = false
   var activity = SessionStatus.Activity.stopped
   var connection: PiConnection?
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
@@ -55,6 +57,9 @@ package actor Session {
   /// Counts what shows that a run goes on, so that an old quiet timer does not end it.
   var quietNumber = 0
   var openDialogs: [String: PiDialog] = [:]
+  /// What we ask ourselves; it does not go when pi does.
+  var questions: [String: CheckedContinuation<String?, Never>] = [:]
+  var questionNumber = 0
   var restarts = 0
   var workIsOver = false
   var workWaiters: [CheckedContinuation<Void, Never>] = []
@@ -86,8 +91,12 @@ package actor Session {
     SessionStatus(
       id: id, name: name, directory: directory, activity: activity,
       model: state?.model.map { $0.name ?? $0.id } ?? model, pid: connection?.child.pid, queued: queue.count,
-      openDialogs: openDialogs.count, sessionFile: state?.sessionFile, restarts: restarts,
+      openDialogs: openDialogs.count + questions.count, sessionFile: state?.sessionFile, restarts: restarts,
       isDemo: agent?.isDemo ?? false)
+  }
+
+  var record: SessionRecord {
+    SessionRecord(id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages)
   }
 
   package var isIdle: Bool { run == nil && activity == .idle && queue.isEmpty }
@@ -180,6 +189,7 @@ package actor Session {
     guard run != nil else { return false }
     // What has not reached pi yet looks at this before it goes on.
     run?.aborting = true
+    withdrawQuestions("the run was stopped")
     await surroundings.places.giveUp(id)
     guard let connection else { return true }
     cancelDialogs("the run was stopped")
@@ -208,6 +218,10 @@ package actor Session {
 
   /// Answers a question of the agent; false when it no longer waits.
   package func answer(_ dialog: String, _ answer: PiDialogAnswer) -> Bool {
+    if let question = questions.removeValue(forKey: dialog) {
+      if case .value(let label) = answer { question.resume(returning: label) } else { question.resume(returning: nil) }
+      return true
+    }
     guard let connection, openDialogs.removeValue(forKey: dialog) != nil else { return false }
     let given = answerQuietly(dialog, answer, connection)
     resumeHandling()
@@ -278,19 +292,38 @@ package actor Session {
     let dropped = queue
     queue = []
     run?.aborting = true
+    withdrawQuestions("the session was closed")
     wakes.close()
     await surroundings.places.giveUp(id)
     for work in dropped {
       switch work {
       case .prompt(let prompt):
-        emit(.runEnded(prompt.key, .aborted))
-        await advance(prompt, .dropped)
+        emit(.runEnded(prompt.key, .aborted, .dropped))
       case .compact(_, let continuation): continuation.resume(returning: "The session was closed.")
       }
     }
     await stopAgent()
     // The run in progress still has to say how it ended.
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
+  }
+
+  /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
+  /// daemon. Answers what was parked, in words; nil when there was nothing.
+  func park() async -> String? {
+    let waiting = queue.count
+    let isRunning = run != nil
+    closed = true
+    isParked = true
+    for case .compact(_, let continuation) in queue { continuation.resume(returning: "pi-relayd is stopping.") }
+    queue = []
+    withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
+    wakes.close()
+    await surroundings.places.giveUp(id)
+    await stopAgent()
+    if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
+    guard waiting > 0 || isRunning else { return nil }
+    return "session \(name): " + (isRunning ? "the running answer was cut short" : "nothing was running")
+      + (waiting > 0 ? "; \(waiting) waiting message(s) run after the next start" : "")
   }
 
   func advance(_ prompt: Prompt, _ stage: MessageStage) async {

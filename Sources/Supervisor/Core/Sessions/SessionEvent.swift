@@ -15,7 +15,8 @@ package enum SessionEvent: Sendable, Equatable {
   case dialogOpened(PiDialog)
   /// The agent no longer waits for this answer.
   case dialogWithdrawn(id: String, why: String)
-  case runEnded(MessageKey?, RunEnd)
+  /// The message ends in this stage once the conversation it came from has been told all.
+  case runEnded(MessageKey?, RunEnd, MessageStage)
 }
 
 /// How a run ended.
@@ -42,6 +43,9 @@ package struct Prompt: Sendable, Equatable {
   package var hosts: [String]?
   /// How often the agent ended before it had taken this message.
   package var attempts = 0
+  /// It may have reached an earlier life of the agent; `entryBefore` is the session's last entry before that.
+  package var isUncertain = false
+  package var entryBefore: String?
 
   package init(
     key: MessageKey, text: String, typed: String, attachments: [Attachment] = [], spoolFolder: String = "",

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import RelayConfig
+internal import RelayStore
 
 /// All sessions of this daemon.
 package actor SessionHost {
@@ -28,19 +29,40 @@ package actor SessionHost {
   package func create(
     name: String?, directory: String?, model: String? = nil, wantsToolImages: Bool = false,
     emit: @escaping @Sendable (String, SessionEvent) -> Void
-  ) -> Session {
+  ) async -> Session {
     let id = UUID().uuidString.lowercased()
     let directory = directory ?? settings.directory ?? surroundings.environment["HOME"] ?? "/"
     let name = freeName(name ?? directory.split(separator: "/").last.map(String.init) ?? "session")
+    let record = SessionRecord(
+      id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages)
+    let session = add(record, emit)
+    await save(record)
+    return session
+  }
+
+  /// Brings back the sessions of the daemon before this one; their agents sleep.
+  package func restore(emit: @escaping @Sendable (String, SessionEvent) -> Void) async throws {
+    for record in try await surroundings.store.sessions() where sessions[record.id] == nil { _ = add(record, emit) }
+  }
+
+  private func add(_ record: SessionRecord, _ emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
     let session = Session(
-      id: id, name: name,
-      directory: directory, model: model, wantsToolImages: wantsToolImages, pi: pi, settings: settings,
-      surroundings: surroundings, nursery: nursery, emit: { emit(id, $0) })
-    sessions[id] = session
-    order.append(id)
-    names[id] = name
+      id: record.id, name: record.name, directory: record.directory, model: record.model,
+      wantsToolImages: record.wantsToolImages, pi: pi, settings: settings, surroundings: surroundings,
+      nursery: nursery, emit: { emit(record.id, $0) })
+    sessions[record.id] = session
+    order.append(record.id)
+    names[record.id] = record.name
     nursery.add { await session.work() }
     return session
+  }
+
+  private func save(_ record: SessionRecord) async {
+    do {
+      try await surroundings.store.saveSession(record)
+    } catch {
+      surroundings.log("session \(record.name) was not stored and would not outlive this daemon: \(error)")
+    }
   }
 
   private var names: [String: String] = [:]
@@ -86,7 +108,13 @@ package actor SessionHost {
     let name = freeName(name)
     names[session.id] = name
     await session.rename(name)
+    await save(await session.record)
     return name
+  }
+
+  package func use(model: String, in session: Session) async {
+    await session.use(model: model)
+    await save(await session.record)
   }
 
   package func close(_ session: Session) async {
@@ -94,6 +122,11 @@ package actor SessionHost {
     names[session.id] = nil
     order.removeAll { $0 == session.id }
     await session.close()
+    do {
+      try await surroundings.store.removeSession(session.id)
+    } catch {
+      surroundings.log("that session \(session.id) is closed could not be stored: \(error)")
+    }
   }
 
   /// Ends an idle agent, the one listed first.
@@ -101,8 +134,8 @@ package actor SessionHost {
     for session in all() where await session.makeRoom() { return }
   }
 
-  /// Waits up to `drain` for running work, then ends every agent. Answers how many runs were cut short.
-  package func stop(drain: Duration) async -> Int {
+  /// Waits up to `drain` for running work, then ends every agent. Answers what was parked, in words.
+  package func stop(drain: Duration) async -> [String] {
     let clock = surroundings.timekeeper
     let deadline = clock.now() + drain
     while clock.now() < deadline, await isAnyBusy() {
@@ -110,18 +143,14 @@ package actor SessionHost {
     }
     await surroundings.places.close()
     let sessions = all()
-    let cut = await withTaskGroup(of: Bool.self) { group in
-      for session in sessions {
-        group.addTask {
-          let wasBusy = await session.isBusy
-          await session.close()
-          return wasBusy
-        }
-      }
-      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    let parked = await withTaskGroup(of: String?.self) { group in
+      for session in sessions { group.addTask { await session.park() } }
+      var lines: [String] = []
+      for await line in group { if let line { lines.append(line) } }
+      return lines
     }
     nursery.close()
-    return cut
+    return parked
   }
 
   private func isAnyBusy() async -> Bool {

@@ -1,0 +1,67 @@
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+// What a daemon finds of the one before it: sessions at once, the work of each messenger when it connects.
+extension Router {
+  /// Brings the sessions back; their agents sleep until there is something to do.
+  package func restore() async throws {
+    let watchers = watchers
+    try await host.restore { session, event in watchers.tell(session, event) }
+  }
+
+  /// Takes up what was unfinished in an instance's conversations, in the order it came; once for each daemon.
+  func recover(_ link: PluginLink) async {
+    guard recovered.insert(link.name).inserted else { return }
+    do {
+      let bindings = try await store.bindings(of: link.name)
+      let outbound = try await store.unsettledOutbound(of: link.name)
+      let messages = try await store.unfinishedMessages(of: link.name)
+      for binding in bindings { await watchAgain(binding, link) }
+      for record in outbound {
+        let conversation = Conversation(id: record.conversation.conversation, kind: .dm)
+        place(record.conversation, conversation, link).output.post(.resend(record))
+      }
+      for message in messages {
+        place(message.stored.key.conversation, message.stored.message.conversation, link)
+          .inbox.post(.recovered(message, link))
+      }
+      if !outbound.isEmpty || !messages.isEmpty {
+        log("\(link.name): \(messages.count) message(s) and \(outbound.count) send(s) were unfinished and are taken up")
+      }
+    } catch {
+      recovered.remove(link.name)
+      log("\(link.name): what was unfinished could not be read: \(error)")
+    }
+  }
+
+  private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
+    let place = place(binding.key, binding.conversation, link)
+    if await host.session(binding.session) != nil { watchers.watch(binding.session, binding.key, place.output) }
+  }
+
+  func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
+    let message = unfinished.stored.message
+    let words = SafeText.line(message.text, limit: 80)
+    switch unfinished.stage {
+    case .received where unfinished.session == nil: await process(message, link, key)
+    case .received, .dispatching:
+      if let answer = await prompt(message, link, as: .followUp, earlier: unfinished) { await say(answer, to: key) }
+    case .handling:
+      report(
+        "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.",
+        MessageEnd(unfinished.stored.key, .interrupted))
+    case .accepted:
+      report(
+        "❌ " + Session.interruption("pi-relayd was restarted while the agent worked on \"\(words)\"."),
+        MessageEnd(unfinished.stored.key, .interrupted))
+    case .settled, .interrupted, .dropped: break
+    }
+  }
+
+  private func report(_ text: String, _ end: MessageEnd) {
+    places[end.key.conversation]?.output.post(.report(text, end, .failed))
+  }
+}

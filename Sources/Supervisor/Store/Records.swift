@@ -1,0 +1,133 @@
+package import RelayWire
+
+/// A conversation on one messenger instance.
+package struct ConversationKey: Hashable, Sendable, Codable, CustomStringConvertible {
+  package var instance: String
+  package var conversation: String
+
+  package init(instance: String, conversation: String) {
+    self.instance = instance
+    self.conversation = conversation
+  }
+
+  package var description: String { "\(instance):\(conversation)" }
+}
+
+/// A message is known by where it came from and the platform's own id.
+package struct MessageKey: Hashable, Sendable, Codable {
+  package var conversation: ConversationKey
+  package var id: String
+
+  package init(conversation: ConversationKey, id: String) {
+    self.conversation = conversation
+    self.id = id
+  }
+}
+
+/// How far a message has come. Every one ends as settled, interrupted or dropped.
+package enum MessageStage: Sendable, Equatable {
+  case received
+  /// A command, or the answer to a question, is being carried out.
+  case handling
+  /// Handed to the agent; whether it took it is not known yet. `after` is the session's last entry before it.
+  case dispatching(session: String, after: String?)
+  case accepted(session: String)
+  case settled
+  case interrupted
+  case dropped
+
+  package var isFinal: Bool {
+    switch self {
+    case .settled, .interrupted, .dropped: true
+    case .received, .handling, .dispatching, .accepted: false
+    }
+  }
+}
+
+package struct StoredMessage: Sendable, Equatable {
+  package var key: MessageKey
+  package var message: MessageReceived
+
+  package init(key: MessageKey, message: MessageReceived) {
+    self.key = key
+    self.message = message
+  }
+}
+
+/// A message that has not ended.
+package struct UnfinishedMessage: Sendable, Equatable {
+  package var stored: StoredMessage
+  package var stage: MessageStage
+  /// The session it is for, where the conversation has turned to another since.
+  package var session: String?
+}
+
+/// Something to be shown, in its conversation's order.
+package struct OutboundRecord: Sendable, Equatable {
+  /// The request as the plugin gets it; it bears the key.
+  package enum Request: Sendable, Equatable {
+    case message(MessageSend)
+    /// The last change of a message that was shown while it grew: it says the same however often it is sent.
+    case edit(MessageEdit)
+    case file(FileSend)
+    case dialog(DialogShow)
+  }
+
+  package var key: String
+  package var conversation: ConversationKey
+  package var request: Request
+
+  package init(key: String, conversation: ConversationKey, request: Request) {
+    self.key = key
+    self.conversation = conversation
+    self.request = request
+  }
+}
+
+/// A message and how it ended.
+package struct MessageEnd: Sendable, Equatable {
+  package var key: MessageKey
+  package var stage: MessageStage
+
+  package init(_ key: MessageKey, _ stage: MessageStage) {
+    self.key = key
+    self.stage = stage
+  }
+}
+
+package enum OutboundResult: Sendable, Equatable {
+  case sent(message: String)
+  case failed(String)
+  /// Nobody could find out whether it arrived.
+  case unknown
+}
+
+/// A session as it must be found again: pi keeps what was said in it.
+package struct SessionRecord: Sendable, Equatable {
+  package var id: String
+  package var name: String
+  package var directory: String
+  package var model: String?
+  package var wantsToolImages: Bool
+
+  package init(id: String, name: String, directory: String, model: String?, wantsToolImages: Bool) {
+    self.id = id
+    self.name = name
+    self.directory = directory
+    self.model = model
+    self.wantsToolImages = wantsToolImages
+  }
+}
+
+/// A conversation and the session it talks to.
+package struct Binding: Sendable, Equatable {
+  package var key: ConversationKey
+  package var conversation: Conversation
+  package var session: String
+
+  package init(key: ConversationKey, conversation: Conversation, session: String) {
+    self.key = key
+    self.conversation = conversation
+    self.session = session
+  }
+}

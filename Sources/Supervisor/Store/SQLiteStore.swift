@@ -1,0 +1,97 @@
+internal import CLinux
+internal import FoundationEssentials
+internal import GRDB
+internal import Glibc
+
+/// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, two readers.
+package final class SQLiteStore: Sendable {
+  package let path: String
+  let database: DatabasePool
+  let commits: CommitQueue
+  let now: @Sendable () -> Double
+  let report: @Sendable (String) -> Void
+
+  /// Opens the database, making or updating it as needed.
+  ///
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - report: told of what nobody waits for and could not be stored.
+  package init(
+    path: String, now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 },
+    report: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(StoreError) {
+    self.path = path
+    self.now = now
+    self.report = report
+    try Self.refuseNetwork(path)
+    try Self.makePrivate(path)
+    do {
+      database = try DatabasePool(path: path, configuration: Self.configuration)
+      try Self.update(database, path)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    commits = CommitQueue(database, path: path)
+  }
+
+  /// Ends after what has been given to it is on the disk.
+  package func close() async throws {
+    commits.close()
+    try await database.barrierWriteWithoutTransaction { _ in }
+    try database.close()
+  }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.label = "relay-store"
+    configuration.maximumReaderCount = 2
+    // Another process may look at the database for a moment, as `doctor` does.
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { db in
+      // Each commit waits for the disk. Rows are small and read once: a cache of 512 KiB for each connection is enough.
+      try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -512; PRAGMA temp_store = MEMORY")
+    }
+    return configuration
+  }
+
+  private static func update(_ database: DatabasePool, _ path: String) throws {
+    let migrator = Schema.migrator
+    try database.read { db in
+      if try migrator.hasBeenSuperseded(db) {
+        throw StoreError(
+          "\(path) was written by a newer pi-relayd; use that version, or set PI_RELAY_HOME to another folder")
+      }
+      if let trouble = try String.fetchOne(db, sql: "PRAGMA quick_check(1)"), trouble != "ok" {
+        throw StoreError("\(path) is damaged (\(trouble)); run: pi-relayd doctor --repair")
+      }
+    }
+    try migrator.migrate(database)
+  }
+
+  /// SQLite gives its other files the mode of this one.
+  private static func makePrivate(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError("\(path) cannot be opened: \(String(cString: strerror(errno)))") }
+    defer { Glibc.close(descriptor) }
+    guard fchmod(descriptor, 0o600) == 0 else {
+      throw StoreError("\(path) cannot be made private: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  /// File systems on which locks and flushes do not hold what SQLite needs.
+  private static let networks: [UInt: String] = [
+    0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB", 0x5346_414F: "AFS", 0x00C3_6400: "Ceph",
+    0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS", 0x1983_0326: "BeeGFS",
+  ]
+
+  private static func refuseNetwork(_ path: String) throws(StoreError) {
+    let folder = path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    let type = relay_file_system_type(folder.isEmpty ? "/" : folder)
+    guard type != 0 else { throw StoreError("\(folder) cannot be looked at: \(String(cString: strerror(errno)))") }
+    if let name = networks[type & 0xFFFF_FFFF] {
+      throw StoreError(
+        "\(folder) is on a network file system (\(name)), where nothing can be stored safely; set PI_RELAY_HOME to a "
+          + "folder on a disk of this machine")
+    }
+  }
+}

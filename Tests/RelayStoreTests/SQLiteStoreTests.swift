@@ -1,0 +1,218 @@
+import GRDB
+import Glibc
+import RelayPipes
+import RelayStore
+import RelayWire
+import TestSupport
+import Testing
+
+private let place = ConversationKey(instance: "discord.default", conversation: "c1")
+
+func message(_ id: String, _ text: String = "hello", in key: ConversationKey = place) -> StoredMessage {
+  StoredMessage(
+    key: MessageKey(conversation: key, id: id),
+    message: MessageReceived(
+      id: id, conversation: Conversation(id: key.conversation, kind: .dm), sender: Sender(id: "u", name: "U"),
+      text: text))
+}
+
+func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
+  OutboundRecord(
+    key: key, conversation: place,
+    request: .message(MessageSend(key: key, conversation: place.conversation, text: text, role: .answer)))
+}
+
+@Suite struct SQLiteStoreTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var path: String { folder.path + "/relay.db" }
+
+  @Test func `the same message is stored once, whatever else comes with it`() async throws {
+    let store = try SQLiteStore(path: path)
+    #expect(try await store.accept(message("1"), state: ["cursor": 1]))
+    #expect(try await !store.accept(message("1", "changed"), state: ["cursor": 2]))
+    #expect(try await store.accept(message("2"), state: nil))
+    #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("1"), message("2")])
+    // What a repeat says of the cursor still holds.
+    #expect(try await store.pluginState(of: "discord.default") == ["cursor": 2])
+  }
+
+  @Test func `the same id in another conversation is another message`() async throws {
+    let store = try SQLiteStore(path: path)
+    let other = ConversationKey(instance: "discord.default", conversation: "c2")
+    let elsewhere = ConversationKey(instance: "telegram.default", conversation: "c1")
+    #expect(try await store.accept(message("1"), state: nil))
+    #expect(try await store.accept(message("1", in: other), state: nil))
+    #expect(try await store.accept(message("1", in: elsewhere), state: nil))
+    #expect(try await store.unfinishedMessages(of: "discord.default").count == 2)
+  }
+
+  @Test func `everything is found again by the next process`() async throws {
+    let session = SessionRecord(id: "s", name: "work", directory: "/w", model: "m", wantsToolImages: true)
+    let binding = Binding(key: place, conversation: Conversation(id: "c1", kind: .dm), session: "s")
+    do {
+      let store = try SQLiteStore(path: path)
+      _ = try await store.accept(message("1"), state: ["a": "b"])
+      _ = try await store.accept(message("2"), state: nil)
+      _ = try await store.accept(message("3"), state: nil)
+      try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
+      try await store.advance(message("2").key, to: .accepted(session: "s"))
+      try await store.saveSession(session)
+      try await store.bind(binding, because: nil)
+      try await store.recordOutbound(send("k1"), ending: nil)
+      try await store.recordOutbound(send("k2"), ending: nil)
+      store.settleOutboundSoon("k1", .sent(message: "p1"))
+      try await store.recordOutbound(send("k3"), ending: nil)
+    }
+    // The first is not closed: its process might as well have been killed.
+    let store = try SQLiteStore(path: path)
+    #expect(
+      try await store.unfinishedMessages(of: "discord.default").map(\.stage) == [
+        .dispatching(session: "s", after: "e1"), .accepted(session: "s"), .received,
+      ])
+    #expect(try await store.sessions() == [session])
+    #expect(try await store.bindings(of: "discord.default") == [binding])
+    #expect(try await store.binding(of: place) == "s")
+    #expect(try await store.pluginState(of: "discord.default") == ["a": "b"])
+    #expect(try await store.unsettledOutbound(of: "discord.default") == [send("k2"), send("k3")])
+    #expect(try await store.result(of: "k1") == .sent(message: "p1"))
+    #expect(try await store.result(of: "k2") == nil)
+  }
+
+  @Test(arguments: [MessageStage.settled, .interrupted, .dropped])
+  func `a message ends once, and its words are not kept`(end: MessageStage) async throws {
+    let store = try SQLiteStore(path: path)
+    _ = try await store.accept(message("1"), state: nil)
+    try await store.advance(message("1").key, to: end)
+    try await store.advance(message("1").key, to: .accepted(session: "s"))
+    #expect(try await store.stage(of: message("1").key) == end)
+    #expect(try await store.unfinishedMessages(of: "discord.default").isEmpty)
+    #expect(try await !store.accept(message("1"), state: nil))
+    try await store.close()
+    let pool = try DatabaseQueue(path: path)
+    #expect(
+      try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM message WHERE body IS NOT NULL") } == 0)
+  }
+
+  @Test func `the entry before a prompt stays known when it is accepted`() async throws {
+    let store = try SQLiteStore(path: path)
+    _ = try await store.accept(message("1"), state: nil)
+    try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
+    try await store.advance(message("1").key, to: .received)
+    try await store.advance(message("1").key, to: .dispatching(session: "s", after: nil))
+    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: "e1"))
+  }
+
+  @Test func `changed words replace the old ones, unless the message has ended`() async throws {
+    let store = try SQLiteStore(path: path)
+    _ = try await store.accept(message("1", "old"), state: nil)
+    try await store.replace(message("1").key, text: "new")
+    #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("1", "new")])
+    try await store.advance(message("1").key, to: .settled)
+    try await store.replace(message("1").key, text: "newer")
+    #expect(try await store.stage(of: message("1").key) == .settled)
+  }
+
+  @Test func `a session that goes takes its bindings with it`() async throws {
+    let store = try SQLiteStore(path: path)
+    try await store.saveSession(
+      SessionRecord(id: "s", name: "work", directory: "/w", model: nil, wantsToolImages: false))
+    try await store.bind(
+      Binding(key: place, conversation: Conversation(id: "c1", kind: .dm), session: "s"), because: nil)
+    try await store.removeSession("s")
+    #expect(try await store.sessions().isEmpty)
+    #expect(try await store.binding(of: place) == nil)
+  }
+
+  @Test func `what ended long ago is removed, and nothing else`() async throws {
+    let clock = Latched(1_000)
+    let store = try SQLiteStore(path: path, now: { clock.value })
+    for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
+    try await store.advance(message("1").key, to: .settled)
+    try await store.recordOutbound(send("k1"), ending: nil)
+    try await store.recordOutbound(send("k2"), ending: nil)
+    store.settleOutboundSoon("k1", .sent(message: "p"))
+    clock.value = 2_000
+    try await store.advance(message("2").key, to: .dropped)
+    try await store.prune(endedBefore: 1_500)
+    #expect(try await store.stage(of: message("1").key) == nil)
+    #expect(try await store.stage(of: message("2").key) == .dropped)
+    #expect(try await store.stage(of: message("3").key) == .received)
+    #expect(try await store.result(of: "k1") == nil)
+    #expect(try await store.unsettledOutbound(of: "discord.default") == [send("k2")])
+  }
+
+  @Test func `many callers at once are all stored, each told of its own`() async throws {
+    let store = try SQLiteStore(path: path)
+    let results = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<500 { group.addTask { try await store.accept(message("\(number % 250)"), state: nil) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.count { $0 } == 250)
+    #expect(try await store.unfinishedMessages(of: "discord.default").count == 250)
+  }
+
+  @Test func `one that fails takes nothing of its neighbours with it`() async throws {
+    let store = try SQLiteStore(path: path)
+    try await store.recordOutbound(send("k"), ending: nil)
+    let outcomes = await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<50 {
+        group.addTask {
+          // Every fifth uses a key that is taken.
+          let key = number % 5 == 0 ? "k" : "k\(number)"
+          do { try await store.recordOutbound(send(key), ending: nil) } catch { return false }
+          return true
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.count { $0 } == 40)
+    #expect(try await store.unsettledOutbound(of: "discord.default").count == 41)
+  }
+
+  @Test func `its files are for their owner alone`() async throws {
+    let store = try SQLiteStore(path: path)
+    _ = try await store.accept(message("1"), state: nil)
+    for suffix in ["", "-wal", "-shm"] {
+      var status = stat()
+      #expect(stat(path + suffix, &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o600, "\(suffix)")
+    }
+    try await store.close()
+  }
+
+  @Test func `a database of a newer version is refused and left alone`() async throws {
+    try await SQLiteStore(path: path).close()
+    let queue = try DatabaseQueue(path: path)
+    try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99: of the future')") }
+    try queue.close()
+    #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
+    do {
+      _ = try SQLiteStore(path: path)
+    } catch {
+      #expect(error.description.contains("newer pi-relayd"))
+    }
+  }
+
+  @Test func `a file that is no database is told by name`() throws {
+    try folder.write("relay.db", String(repeating: "no database at all ", count: 1_000))
+    do {
+      _ = try SQLiteStore(path: path)
+      Issue.record("it was opened")
+    } catch {
+      #expect(error.description.contains(path) && error.description.contains("damaged"), "\(error)")
+    }
+  }
+}
+
+/// A time that tests set.
+private final class Latched: Sendable {
+  private let stored: Locked<Double>
+  init(_ value: Double) { stored = Locked(value) }
+  var value: Double {
+    get { stored.withLock { $0 } }
+    set { stored.withLock { $0 = newValue } }
+  }
+}
