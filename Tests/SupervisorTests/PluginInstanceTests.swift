@@ -37,9 +37,9 @@ private struct Silence: PluginAudience {
           name: name, executable: try #require(found.plugins.first), settings: .object([:]), isConfigured: true,
           messenger: nil),
         PluginSurroundings(
-          folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"], store: try SQLiteStore(path: folders.database),
-          timekeeper: Timekeeper(clock: clock), restart: RestartPolicy(), logLimits: .init(),
-          audience: Silence(arrivals: arrivals), log: { said.post($0) }))
+          folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"],
+          store: try SQLiteStore(path: folders.database), timekeeper: Timekeeper(clock: clock),
+          restart: RestartPolicy(), logLimits: .init(), audience: Silence(arrivals: arrivals), log: { said.post($0) }))
     }
 
     /// Waits for a line of the log that holds `text`.
@@ -47,18 +47,23 @@ private struct Silence: PluginAudience {
       while let line = await said.next() { if line.contains(text) { return } }
     }
 
+    /// Lets time pass whenever somebody waits for it.
+    func move(by step: Duration) -> Task<Void, Never> {
+      Task { [clock] in
+        while !Task.isCancelled {
+          await clock.sleepers(1)
+          clock.advance(by: step)
+          await Task.yield()
+        }
+      }
+    }
+
     func run(_ body: () async throws -> Void) async throws {
       let running = Task { [instance] in await instance.run() }
       try await body()
       // What the clock holds up on the way out is let go at once.
       let stopping = Task { [instance] in await instance.stop() }
-      let moving = Task { [clock] in
-        while !Task.isCancelled {
-          await clock.sleepers(1)
-          clock.advance(by: .seconds(60))
-          await Task.yield()
-        }
-      }
+      let moving = move(by: .seconds(60))
       await stopping.value
       await running.value
       moving.cancel()
@@ -82,12 +87,10 @@ private struct Silence: PluginAudience {
       let first = try #require(await stage.arrivals.next())
       let pid = try #require(await stage.instance.report().pid)
       kill(pid, SIGSTOP)
-      // Quiet for fifteen seconds, no answer to the ping within ten.
-      await stage.clock.sleepers(1)
-      stage.clock.advance(by: .seconds(15))
-      await stage.clock.sleepers(1)
-      stage.clock.advance(by: .seconds(10))
+      // Quiet for fifteen seconds, no answer to the ping within ten. Other sleepers are about, too.
+      let moving = stage.move(by: .seconds(5))
       await stage.waitFor("it did not answer a ping within 10")
+      moving.cancel()
       let second = try #require(await stage.arrivals.next())
       #expect(second !== first)
     }

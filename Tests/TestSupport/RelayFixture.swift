@@ -12,6 +12,8 @@ package final class RelayFixture: Sendable {
   package let messenger: FakeMessenger
   private let process = Locked<ChildProcess?>(nil)
   private let output = Locked<[String]>([])
+  /// Closed when the daemon's standard error is.
+  private let silence = Locked(Mailbox<Void>())
 
   /// Everybody may write; answers stream; drop-in plugins return at once.
   package static let usualConfig = """
@@ -22,14 +24,20 @@ package final class RelayFixture: Sendable {
     """
 
   private init(
-    config: String, sessions: String, agentArguments: [String], capabilities: Capabilities
+    config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, capabilities: Capabilities
   ) async throws {
     scratch = try TemporaryFolder()
     folders = Folders(home: scratch.path + "/home")
     try folders.prepare()
+    var program = Built.executable("pi-relay-demo-agent")
+    if isOldAgent {
+      program = try scratch.write(
+        "old-agent", "#!/bin/sh\n[ \"$1\" = --help ] && exec echo '--session FILE'\nexec \(program) \"$@\"\n",
+        executable: true)
+    }
     let agent = """
       pi:
-        executable: \(Built.executable("pi-relay-demo-agent"))
+        executable: \(program)
         arguments: [\(agentArguments.joined(separator: ", "))]
         environment: {PI_CODING_AGENT_DIR: \(scratch.path)/agent}
       sessions:
@@ -45,13 +53,15 @@ package final class RelayFixture: Sendable {
   }
 
   /// Runs `body` with a daemon that is ready, and ends everything afterwards.
+  ///
+  /// - Parameter isOldAgent: the agent is one of before session ids, which cannot say what a session held.
   package static func run(
-    config: String = usualConfig, sessions: String = "", agent: [String] = [],
+    config: String = usualConfig, sessions: String = "", agent: [String] = [], isOldAgent: Bool = false,
     capabilities: Capabilities = FakeMessenger.usual,
     descriptorLimit: Int? = nil, _ body: (RelayFixture) async throws -> Void
   ) async throws {
     let fixture = try await RelayFixture(
-      config: config, sessions: sessions, agentArguments: agent, capabilities: capabilities)
+      config: config, sessions: sessions, agentArguments: agent, isOldAgent: isOldAgent, capabilities: capabilities)
     try await fixture.start(descriptorLimit: descriptorLimit)
     do {
       try await body(fixture)
@@ -76,6 +86,8 @@ package final class RelayFixture: Sendable {
     process.withLock { $0 = child }
     for descriptor in [pipes.input, pipes.output] { _ = Glibc.close(descriptor) }
     let output = output
+    let silence = Mailbox<Void>()
+    self.silence.withLock { $0 = silence }
     let reader = LineReader(
       descriptor: pipes.error, maximumLineLength: 1 << 20,
       handlers: .init(
@@ -84,7 +96,11 @@ package final class RelayFixture: Sendable {
           let line = String(decoding: bytes, as: UTF8.self)
           output.withLock { $0.append(line) }
           if line.contains("is ready in") { ready.yield(true) }
-        }, end: { ready.finish() }))
+        },
+        end: {
+          ready.finish()
+          silence.close()
+        }))
     try reader.start()
     for await _ in readiness { return }
     throw SystemError("the daemon did not start: \(log.joined(separator: " | "))", code: 0)
@@ -100,11 +116,22 @@ package final class RelayFixture: Sendable {
 
   package var daemon: ChildProcess? { process.withLock { $0 } }
 
+  /// Kills the daemon as a crash would, and starts the next in the same home.
+  package func killAndStart() async throws {
+    if let child = daemon {
+      kill(child.pid, SIGKILL)
+      _ = await child.exit()
+    }
+    try await start()
+  }
+
   /// Ends the daemon in good order.
   package func stop() async -> ChildExit? {
     guard let child = daemon else { return nil }
     kill(child.pid, SIGTERM)
-    return await child.exit()
+    let exit = await child.exit()
+    _ = await silence.withLock { $0 }.next()
+    return exit
   }
 
   private func end() async {

@@ -73,14 +73,16 @@ package final class Daemon: Sendable {
     do {
       try await serve(loaded, guardian, limits, log)
     } catch {
-      await daemonLog.flush(within: Self.flushLimit, clock: options.timekeeper.clock)
+      await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
       throw error
     }
-    await daemonLog.flush(within: Self.flushLimit, clock: options.timekeeper.clock)
+    await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
   }
 
   /// How long the last words may take to be written.
-  static let flushLimit: Duration = .seconds(1)
+  static let logLimit: Duration = .seconds(1)
+  /// How long the last messages may take to be sent.
+  static let flushLimit: Duration = .seconds(5)
 
   private func serve(
     _ loaded: ConfigReader.Loaded, _ guardian: Guardian, _ limits: LogFile.Limits,
@@ -179,13 +181,14 @@ package final class Daemon: Sendable {
       await router.drain()
       let parked = await sessions.stop(drain: config.shutdown.drain)
       for line in parked { log(line) }
+      await router.flush(within: Self.flushLimit)
       await plugins.stop()
       control.stop()
       await router.stop()
-      do { try await store.close() } catch { log("the store was not closed in order: \(error)") }
-      log("stopped")
       group.cancelAll()
     }
+    do { try await store.close() } catch { log("the store was not closed in order: \(error)") }
+    log("stopped")
   }
 
   /// At the start and every hour.

@@ -34,8 +34,9 @@ package actor Router: PluginAudience {
     let inbox: Mailbox<Arrival>
     let output: ConversationOutput
     let holder: LinkHolder
+    /// Closed when the output has said everything.
+    let silence: Mailbox<Void>
     var conversation: Conversation
-    var session: String?
   }
 
   enum Arrival: Sendable {
@@ -83,11 +84,21 @@ package actor Router: PluginAudience {
     isDraining = true
   }
 
-  package func stop() {
+  /// Waits until everything that is to be said has been, for as long as `limit`; the rest is found by the next daemon.
+  package func flush(within limit: Duration) async {
     for place in places.values {
       place.inbox.close()
       place.output.close()
     }
+    let silences = places.values.map(\.silence)
+    do {
+      try await withDeadline(limit, clock: timekeeper.clock) { for silence in silences { _ = await silence.next() } }
+    } catch {
+      log("not everything could be said within \(limit); the next start goes on with it")
+    }
+  }
+
+  package func stop() {
     nursery.close()
   }
 
@@ -292,9 +303,14 @@ package actor Router: PluginAudience {
     let output = ConversationOutput(
       delivery: delivery, capabilities: link.capabilities, settings: settings, services: services, nursery: nursery)
     let inbox = Mailbox<Arrival>()
-    let place = Place(inbox: inbox, output: output, holder: holder, conversation: conversation)
+    let silence = Mailbox<Void>()
+    let place = Place(
+      inbox: inbox, output: output, holder: holder, silence: silence, conversation: conversation)
     places[key] = place
-    nursery.add(on: EventLoop.shared) { await output.run() }
+    nursery.add(on: EventLoop.shared) {
+      await output.run()
+      silence.close()
+    }
     nursery.add { [self] in
       while let arrival = await inbox.next() { await process(arrival, key) }
     }
