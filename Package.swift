@@ -20,7 +20,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     // MARK: SDK
@@ -46,11 +45,12 @@ let package = Package(
     .target(
       name: "RelayConfig", dependencies: ["CYAML", "RelayWire"], path: "Sources/Supervisor/Config",
       swiftSettings: strict),
+    .systemLibrary(
+      name: "CSQLite", path: "Sources/Supervisor/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "RelayStore",
       dependencies: [
-        "CLinux", "RelayPipes", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "GRDB", package: "GRDB.swift"),
+        "CLinux", "CSQLite", "RelayPipes", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
@@ -131,7 +131,7 @@ let package = Package(
     .testTarget(
       name: "RelayStoreTests",
       dependencies: [
-        "RelayPipes", "RelayStore", "RelayWire", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+        "RelayPipes", "RelayStore", "RelayWire", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,10 +1,10 @@
-import GRDB
 import Glibc
 import RelayPipes
-import RelayStore
 import RelayWire
 import TestSupport
 import Testing
+
+@testable import RelayStore
 
 private let place = ConversationKey(instance: "discord.default", conversation: "c1")
 
@@ -90,10 +90,9 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.stage(of: message("1").key) == end)
     #expect(try await store.unfinishedMessages(of: "discord.default").isEmpty)
     #expect(try await !store.accept(message("1"), state: nil))
-    try await store.close()
-    let pool = try DatabaseQueue(path: path)
-    #expect(
-      try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM message WHERE body IS NOT NULL") } == 0)
+    await store.close()
+    let connection = try SQLiteConnection(path: path)
+    #expect(try connection.rows("SELECT count(*) FROM message WHERE body IS NOT NULL") { $0.integer(0) } == [0])
   }
 
   @Test func `the entry before a prompt stays known when it is accepted`() async throws {
@@ -180,14 +179,12 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       #expect(stat(path + suffix, &status) == 0)
       #expect(status.st_mode & 0o777 == 0o600, "\(suffix)")
     }
-    try await store.close()
+    await store.close()
   }
 
   @Test func `a database of a newer version is refused and left alone`() async throws {
     try await SQLiteStore(path: path).close()
-    let queue = try DatabaseQueue(path: path)
-    try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99: of the future')") }
-    try queue.close()
+    try SQLiteConnection(path: path).execute("PRAGMA user_version = 99")
     #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
     do {
       _ = try SQLiteStore(path: path)

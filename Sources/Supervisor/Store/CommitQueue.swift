@@ -1,5 +1,4 @@
 internal import DequeModule
-internal import GRDB
 internal import RelayPipes
 
 /// Writes of many callers, committed together: what arrives while one commit waits for the disk goes into the next.
@@ -9,35 +8,27 @@ internal import RelayPipes
 final class CommitQueue: Sendable {
   private protocol Pending: Sendable {
     /// Inside the transaction.
-    func run(_ db: Database)
+    func run(_ connection: SQLiteConnection)
     /// After it.
     func settle(_ failure: StoreError?)
   }
 
   private final class Write<Value: Sendable>: Pending {
-    private let body: @Sendable (Database) throws -> Value
+    private let body: @Sendable (SQLiteConnection) throws -> Value
     private let done: @Sendable (Result<Value, any Error>) -> Void
     private let result = Locked<Result<Value, any Error>?>(nil)
 
     init(
-      _ body: @escaping @Sendable (Database) throws -> Value,
+      _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
       _ done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
       self.body = body
       self.done = done
     }
 
-    func run(_ db: Database) {
-      var value: Result<Value, any Error>?
-      do {
-        // One that fails takes nothing of its neighbours with it.
-        try db.inSavepoint {
-          value = .success(try body(db))
-          return .commit
-        }
-      } catch {
-        value = .failure(error)
-      }
+    func run(_ connection: SQLiteConnection) {
+      // One that fails takes nothing of its neighbours with it.
+      let value = Result { try connection.savepoint { try body(connection) } }
       result.withLock { $0 = value }
     }
 
@@ -57,17 +48,22 @@ final class CommitQueue: Sendable {
 
   private static let largestBatch = 256
 
-  private let database: DatabasePool
+  /// Waits for the disk: nothing else runs there.
+  private static let loop = EventLoop(name: "relay-store")
+
+  private let connection: SQLiteConnection
   private let path: String
   private let state = Locked(State())
 
-  init(_ database: DatabasePool, path: String) {
-    self.database = database
+  /// - Parameter connection: used by nobody else from now on.
+  init(_ connection: SQLiteConnection, path: String) {
+    self.connection = connection
     self.path = path
   }
 
   /// Runs `body` in a transaction and returns when it is on the disk.
-  func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+  @discardableResult
+  func write<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       add(Write(body) { continuation.resume(with: $0) })
     }
@@ -75,7 +71,7 @@ final class CommitQueue: Sendable {
 
   /// Like `write`, for who does not wait.
   func writeSoon(
-    _ body: @escaping @Sendable (Database) throws -> Void, failed: @escaping @Sendable (any Error) -> Void
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Void, failed: @escaping @Sendable (any Error) -> Void
   ) {
     add(
       Write(body) { result in
@@ -83,9 +79,10 @@ final class CommitQueue: Sendable {
       })
   }
 
-  /// Takes nothing more.
-  func close() {
+  /// Takes nothing more; returns when what was taken is on the disk.
+  func close() async {
     state.withLock { $0.isClosed = true }
+    await withCheckedContinuation { continuation in Self.loop.perform { continuation.resume() } }
   }
 
   private func add(_ write: any Pending) {
@@ -97,10 +94,10 @@ final class CommitQueue: Sendable {
       return (nil, !state.isRunning)
     }
     if let refusal { write.settle(refusal) }
-    if mustStart { database.asyncWriteWithoutTransaction { [self] db in commitAll(db) } }
+    if mustStart { Self.loop.perform { [self] in commitAll() } }
   }
 
-  private func commitAll(_ db: Database) {
+  private func commitAll() {
     while true {
       let batch: [any Pending] = state.withLock { state in
         let batch = Array(state.pending.prefix(Self.largestBatch))
@@ -109,18 +106,15 @@ final class CommitQueue: Sendable {
         return batch
       }
       if batch.isEmpty { return }
-      let failure = commit(batch, db)
+      let failure = commit(batch)
       for write in batch { write.settle(failure) }
     }
   }
 
-  private func commit(_ batch: [any Pending], _ db: Database) -> StoreError? {
+  private func commit(_ batch: [any Pending]) -> StoreError? {
     if let failure = state.withLock({ $0.failure }) { return failure }
     do {
-      try db.inTransaction(.immediate) {
-        for write in batch { write.run(db) }
-        return .commit
-      }
+      try connection.transaction { for write in batch { write.run(connection) } }
       return nil
     } catch {
       let failure = StoreError(error, path: path)

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-internal import GRDB
 package import RelayWire
 
 extension MessageStage {
@@ -37,110 +35,112 @@ extension MessageStage {
   }
 }
 
+extension MessageKey {
+  fileprivate var values: (SQLiteConnection.Value, SQLiteConnection.Value, SQLiteConnection.Value) {
+    (.text(conversation.instance), .text(conversation.conversation), .text(id))
+  }
+}
+
 extension SQLiteStore: Store {
-  private static let whichMessage = "instance = ? AND conversation = ? AND id = ?"
+  private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
-    let key = message.key
-    let body = Data(try JSONCoding.encode(message.message))
-    let stateBody = try state.map { Data(try JSONCoding.encode($0)) }
-    return try await commits.write { db in
-      if let stateBody { try Self.save(state: stateBody, of: key.conversation.instance, db) }
-      try db.execute(
-        sql: """
-          INSERT INTO message (instance, conversation, id, stage, body) VALUES (?, ?, ?, 0, ?)
-          ON CONFLICT DO NOTHING
-          """, arguments: [key.conversation.instance, key.conversation.conversation, key.id, body])
-      return db.changesCount > 0
+    let key = message.key.values
+    let instance = message.key.conversation.instance
+    let body = try JSONCoding.encode(message.message)
+    let stateBody = try state.map { try JSONCoding.encode($0) }
+    return try await commits.write { connection in
+      if let stateBody { try Self.save(state: stateBody, of: instance, connection) }
+      return try connection.run(
+        """
+        INSERT INTO message (instance, conversation, id, stage, body) VALUES (?, ?, ?, 0, ?) ON CONFLICT DO NOTHING
+        """, key.0, key.1, key.2, .blob(body)) > 0
     }
   }
 
   package func advance(_ key: MessageKey, to stage: MessageStage) async throws {
     let time = now()
-    try await commits.write { db in try Self.advance(key, to: stage, at: time, db) }
+    try await commits.write { try Self.advance(key, to: stage, at: time, $0) }
   }
 
-  static func advance(_ key: MessageKey, to stage: MessageStage, at time: Double, _ db: Database) throws {
+  static func advance(
+    _ key: MessageKey, to stage: MessageStage, at time: Double, _ connection: SQLiteConnection
+  ) throws {
     var before: String?
     if case .dispatching(_, let entry) = stage { before = entry }
+    let key = key.values
     // Where it goes, and what the session's last entry was, stay known until the message has ended.
-    try db.execute(
-      sql: """
-        UPDATE message SET stage = ?, session = ifnull(?, session), entryBefore = ifnull(?, entryBefore), endedAt = ?,
-          body = CASE WHEN ? THEN NULL ELSE body END
-        WHERE \(Self.whichMessage) AND endedAt IS NULL
-        """,
-      arguments: [
-        stage.code, stage.session, before, stage.isFinal ? time : nil, stage.isFinal, key.conversation.instance,
-        key.conversation.conversation, key.id,
-      ])
+    try connection.run(
+      """
+      UPDATE message SET stage = ?4, session = ifnull(?5, session), entryBefore = ifnull(?6, entryBefore),
+        endedAt = ?7, body = CASE WHEN ?7 IS NULL THEN body END
+      WHERE \(whichMessage) AND endedAt IS NULL
+      """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(before),
+      .real(stage.isFinal ? time : nil))
   }
 
   package func replace(_ key: MessageKey, text: String) async throws {
-    try await commits.write { db in
-      let which: StatementArguments = [key.conversation.instance, key.conversation.conversation, key.id]
-      guard
-        let body = try Data.fetchOne(
-          db, sql: "SELECT body FROM message WHERE \(Self.whichMessage) AND endedAt IS NULL", arguments: which)
-      else { return }
-      var message = try JSONCoding.decode(MessageReceived.self, from: Array(body))
+    let key = key.values
+    try await commits.write { connection in
+      let found = try connection.rows(
+        "SELECT body FROM message WHERE \(Self.whichMessage) AND endedAt IS NULL", key.0, key.1, key.2
+      ) { try JSONCoding.decode(MessageReceived.self, from: $0.blob(0)) }
+      guard var message = found.first else { return }
       message.text = text
-      try db.execute(
-        sql: "UPDATE message SET body = ? WHERE \(Self.whichMessage)",
-        arguments: [Data(try JSONCoding.encode(message))] + which)
+      try connection.run(
+        "UPDATE message SET body = ?4 WHERE \(Self.whichMessage)", key.0, key.1, key.2,
+        .blob(try JSONCoding.encode(message)))
     }
   }
 
   package func unfinishedMessages(of instance: String) async throws -> [UnfinishedMessage] {
-    try await read { db in
-      try Row.fetchAll(
-        db, sql: "SELECT * FROM message WHERE instance = ? AND endedAt IS NULL ORDER BY number", arguments: [instance]
-      ).map { row in
-        let body: Data = row["body"]
-        let conversation = ConversationKey(instance: row["instance"], conversation: row["conversation"])
+    try await read { connection in
+      try connection.rows(
+        """
+        SELECT conversation, id, stage, session, entryBefore, body FROM message
+        WHERE instance = ? AND endedAt IS NULL ORDER BY number
+        """, .text(instance)
+      ) { row in
+        let conversation = ConversationKey(instance: instance, conversation: row.text(0))
         return UnfinishedMessage(
           stored: StoredMessage(
-            key: MessageKey(conversation: conversation, id: row["id"]),
-            message: try JSONCoding.decode(MessageReceived.self, from: Array(body))),
-          stage: try MessageStage(code: row["stage"], session: row["session"], entryBefore: row["entryBefore"]),
-          session: row["session"])
+            key: MessageKey(conversation: conversation, id: row.text(1)),
+            message: try JSONCoding.decode(MessageReceived.self, from: row.blob(5))),
+          stage: try MessageStage(
+            code: row.integer(2), session: row.optionalText(3), entryBefore: row.optionalText(4)),
+          session: row.optionalText(3))
       }
     }
   }
 
   package func stage(of key: MessageKey) async throws -> MessageStage? {
-    try await read { db in
-      try Row.fetchOne(
-        db, sql: "SELECT stage, session, entryBefore FROM message WHERE \(Self.whichMessage)",
-        arguments: [key.conversation.instance, key.conversation.conversation, key.id]
-      ).map { try MessageStage(code: $0["stage"], session: $0["session"], entryBefore: $0["entryBefore"]) }
+    let key = key.values
+    return try await read { connection in
+      try connection.rows(
+        "SELECT stage, session, entryBefore FROM message WHERE \(Self.whichMessage)", key.0, key.1, key.2
+      ) { row in
+        try MessageStage(code: row.integer(0), session: row.optionalText(1), entryBefore: row.optionalText(2))
+      }.first
     }
   }
 
   // MARK: - State of plugins
 
   package func pluginState(of instance: String) async throws -> JSONValue? {
-    try await read { db in
-      try Data.fetchOne(db, sql: "SELECT body FROM pluginState WHERE instance = ?", arguments: [instance])
-        .map { try JSONCoding.decode(JSONValue.self, from: Array($0)) }
+    try await read { connection in
+      try connection.rows("SELECT body FROM pluginState WHERE instance = ?", .text(instance)) {
+        try JSONCoding.decode(JSONValue.self, from: $0.blob(0))
+      }.first
     }
   }
 
   package func savePluginState(_ state: JSONValue, of instance: String) async throws {
-    let body = Data(try JSONCoding.encode(state))
-    try await commits.write { db in try Self.save(state: body, of: instance, db) }
+    let body = try JSONCoding.encode(state)
+    try await commits.write { try Self.save(state: body, of: instance, $0) }
   }
 
-  private static func save(state: Data, of instance: String, _ db: Database) throws {
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO pluginState (instance, body) VALUES (?, ?)", arguments: [instance, state])
-  }
-
-  func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    do {
-      return try await database.read(body)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+  private static func save(state: [UInt8], of instance: String, _ connection: SQLiteConnection) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO pluginState (instance, body) VALUES (?, ?)", .text(instance), .blob(state))
   }
 }

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-internal import GRDB
 internal import RelayWire
 
 extension OutboundRecord.Request {
@@ -13,17 +11,16 @@ extension OutboundRecord.Request {
     }
   }
 
-  fileprivate func encoded() throws -> Data {
+  fileprivate func encoded() throws -> [UInt8] {
     switch self {
-    case .message(let request): Data(try JSONCoding.encode(request))
-    case .file(let request): Data(try JSONCoding.encode(request))
-    case .dialog(let request): Data(try JSONCoding.encode(request))
-    case .edit(let request): Data(try JSONCoding.encode(request))
+    case .message(let request): try JSONCoding.encode(request)
+    case .file(let request): try JSONCoding.encode(request)
+    case .dialog(let request): try JSONCoding.encode(request)
+    case .edit(let request): try JSONCoding.encode(request)
     }
   }
 
-  fileprivate init(code: Int, _ body: Data) throws {
-    let body = Array(body)
+  fileprivate init(code: Int, _ body: [UInt8]) throws {
     switch code {
     case 0: self = .message(try JSONCoding.decode(MessageSend.self, from: body))
     case 1: self = .file(try JSONCoding.decode(FileSend.self, from: body))
@@ -64,44 +61,43 @@ extension SQLiteStore {
   package func recordOutbound(_ record: OutboundRecord, ending: MessageEnd?) async throws {
     let body = try record.request.encoded()
     let time = now()
-    try await commits.write { db in
-      if let ending { try Self.advance(ending.key, to: ending.stage, at: time, db) }
-      try db.execute(
-        sql: "INSERT INTO outbound (key, instance, conversation, kind, body) VALUES (?, ?, ?, ?, ?)",
-        arguments: [
-          record.key, record.conversation.instance, record.conversation.conversation, record.request.code, body,
-        ])
+    try await commits.write { connection in
+      if let ending { try Self.advance(ending.key, to: ending.stage, at: time, connection) }
+      try connection.run(
+        "INSERT INTO outbound (key, instance, conversation, kind, body) VALUES (?, ?, ?, ?, ?)", .text(record.key),
+        .text(record.conversation.instance), .text(record.conversation.conversation),
+        .integer(record.request.code), .blob(body))
     }
   }
 
   package func settleOutboundSoon(_ key: String, _ result: OutboundResult) {
     let time = now()
     commits.writeSoon(
-      { db in
-        try db.execute(
-          sql: "UPDATE outbound SET result = ?, detail = ?, settledAt = ?, body = NULL WHERE key = ?",
-          arguments: [result.code, result.detail, time, key])
+      { connection in
+        try connection.run(
+          "UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, body = NULL WHERE key = ?1", .text(key),
+          .integer(result.code), .text(result.detail), .real(time))
       }, failed: { [report] in report("what became of a message could not be stored: \($0)") })
   }
 
   package func result(of key: String) async throws -> OutboundResult? {
-    try await read { db in
-      try Row.fetchOne(
-        db, sql: "SELECT result, detail FROM outbound WHERE key = ? AND settledAt IS NOT NULL", arguments: [key]
-      ).map { OutboundResult(code: $0["result"], detail: $0["detail"]) }
+    try await read { connection in
+      try connection.rows(
+        "SELECT result, detail FROM outbound WHERE key = ? AND settledAt IS NOT NULL", .text(key)
+      ) { OutboundResult(code: $0.integer(0), detail: $0.optionalText(1)) }.first
     }
   }
 
   package func unsettledOutbound(of instance: String) async throws -> [OutboundRecord] {
-    try await read { db in
-      try Row.fetchAll(
-        db, sql: "SELECT * FROM outbound WHERE instance = ? AND settledAt IS NULL ORDER BY number",
-        arguments: [instance]
-      ).map { row in
+    try await read { connection in
+      try connection.rows(
+        """
+        SELECT key, conversation, kind, body FROM outbound WHERE instance = ? AND settledAt IS NULL ORDER BY number
+        """, .text(instance)
+      ) { row in
         OutboundRecord(
-          key: row["key"],
-          conversation: ConversationKey(instance: row["instance"], conversation: row["conversation"]),
-          request: try OutboundRecord.Request(code: row["kind"], row["body"]))
+          key: row.text(0), conversation: ConversationKey(instance: instance, conversation: row.text(1)),
+          request: try OutboundRecord.Request(code: row.integer(2), row.blob(3)))
       }
     }
   }
@@ -110,9 +106,9 @@ extension SQLiteStore {
 
   /// Removes what ended before `time`, in seconds since 1970.
   package func prune(endedBefore time: Double) async throws {
-    try await commits.write { db in
-      try db.execute(sql: "DELETE FROM message WHERE endedAt < ?", arguments: [time])
-      try db.execute(sql: "DELETE FROM outbound WHERE settledAt < ?", arguments: [time])
+    try await commits.write { connection in
+      try connection.run("DELETE FROM message WHERE endedAt < ?", .real(time))
+      try connection.run("DELETE FROM outbound WHERE settledAt < ?", .real(time))
     }
   }
 }

@@ -1,33 +1,31 @@
-internal import FoundationEssentials
-internal import GRDB
 internal import RelayWire
 
 extension SQLiteStore {
   package func saveSession(_ session: SessionRecord) async throws {
-    try await commits.write { db in
-      try db.execute(
-        sql: """
-          INSERT INTO session (id, name, directory, model, wantsToolImages) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
-            wantsToolImages = excluded.wantsToolImages
-          """,
-        arguments: [session.id, session.name, session.directory, session.model, session.wantsToolImages])
+    try await commits.write { connection in
+      try connection.run(
+        """
+        INSERT INTO session (id, name, directory, model, wantsToolImages) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
+          wantsToolImages = excluded.wantsToolImages
+        """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
+        .integer(session.wantsToolImages ? 1 : 0))
     }
   }
 
   package func removeSession(_ id: String) async throws {
-    try await commits.write { db in
-      try db.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id])
-      try db.execute(sql: "DELETE FROM binding WHERE session = ?", arguments: [id])
+    try await commits.write { connection in
+      try connection.run("DELETE FROM session WHERE id = ?", .text(id))
+      try connection.run("DELETE FROM binding WHERE session = ?", .text(id))
     }
   }
 
   package func sessions() async throws -> [SessionRecord] {
-    try await read { db in
-      try Row.fetchAll(db, sql: "SELECT * FROM session ORDER BY number").map { row in
+    try await read { connection in
+      try connection.rows("SELECT id, name, directory, model, wantsToolImages FROM session ORDER BY number") { row in
         SessionRecord(
-          id: row["id"], name: row["name"], directory: row["directory"], model: row["model"],
-          wantsToolImages: row["wantsToolImages"])
+          id: row.text(0), name: row.text(1), directory: row.text(2), model: row.optionalText(3),
+          wantsToolImages: row.integer(4) != 0)
       }
     }
   }
@@ -35,47 +33,52 @@ extension SQLiteStore {
   // MARK: - Who talks to which
 
   package func binding(of conversation: ConversationKey) async throws -> String? {
-    try await read { db in
-      try String.fetchOne(
-        db, sql: "SELECT session FROM binding WHERE instance = ? AND conversation = ?",
-        arguments: [conversation.instance, conversation.conversation])
+    try await read { connection in
+      try connection.rows(
+        "SELECT session FROM binding WHERE instance = ? AND conversation = ?", .text(conversation.instance),
+        .text(conversation.conversation)
+      ) { $0.text(0) }.first
     }
   }
 
   package func bindings(of instance: String) async throws -> [Binding] {
-    try await read { db in
-      try Row.fetchAll(db, sql: "SELECT * FROM binding WHERE instance = ?", arguments: [instance]).map { row in
-        let body: Data = row["body"]
-        return Binding(
-          key: ConversationKey(instance: row["instance"], conversation: row["conversation"]),
-          conversation: try JSONCoding.decode(Conversation.self, from: Array(body)), session: row["session"])
+    try await read { connection in
+      try connection.rows("SELECT conversation, session, body FROM binding WHERE instance = ?", .text(instance)) {
+        row in
+        Binding(
+          key: ConversationKey(instance: instance, conversation: row.text(0)),
+          conversation: try JSONCoding.decode(Conversation.self, from: row.blob(2)), session: row.text(1))
       }
     }
   }
 
   package func bind(_ binding: Binding, because cause: MessageKey?) async throws {
-    let body = Data(try JSONCoding.encode(binding.conversation))
-    try await commits.write { db in
-      if let cause {
-        let place: StatementArguments = [binding.key.instance, binding.key.conversation]
-        try db.execute(
-          sql: """
-            UPDATE message SET session = (SELECT session FROM binding WHERE instance = ? AND conversation = ?)
-            WHERE instance = ? AND conversation = ? AND endedAt IS NULL AND session IS NULL
-              AND number < (SELECT number FROM message WHERE instance = ? AND conversation = ? AND id = ?)
-            """, arguments: place + place + place + [cause.id])
-      }
-      try db.execute(
-        sql: "INSERT OR REPLACE INTO binding (instance, conversation, session, body) VALUES (?, ?, ?, ?)",
-        arguments: [binding.key.instance, binding.key.conversation, binding.session, body])
+    let body = try JSONCoding.encode(binding.conversation)
+    try await commits.write { connection in
+      if let cause { try Self.keepSession(of: binding.key, before: cause, connection) }
+      try connection.run(
+        "INSERT OR REPLACE INTO binding (instance, conversation, session, body) VALUES (?, ?, ?, ?)",
+        .text(binding.key.instance), .text(binding.key.conversation), .text(binding.session), .blob(body))
     }
   }
 
+  /// What came before a command that turns the conversation to another session stays with the one it was for.
+  private static func keepSession(
+    of key: ConversationKey, before cause: MessageKey, _ connection: SQLiteConnection
+  ) throws {
+    try connection.run(
+      """
+      UPDATE message SET session = (SELECT session FROM binding WHERE instance = ?1 AND conversation = ?2)
+      WHERE instance = ?1 AND conversation = ?2 AND endedAt IS NULL AND session IS NULL
+        AND number < (SELECT number FROM message WHERE instance = ?1 AND conversation = ?2 AND id = ?3)
+      """, .text(key.instance), .text(key.conversation), .text(cause.id))
+  }
+
   package func unbind(_ conversation: ConversationKey) async throws {
-    try await commits.write { db in
-      try db.execute(
-        sql: "DELETE FROM binding WHERE instance = ? AND conversation = ?",
-        arguments: [conversation.instance, conversation.conversation])
+    try await commits.write { connection in
+      try connection.run(
+        "DELETE FROM binding WHERE instance = ? AND conversation = ?", .text(conversation.instance),
+        .text(conversation.conversation))
     }
   }
 }

@@ -1,13 +1,14 @@
 internal import CLinux
 internal import FoundationEssentials
-internal import GRDB
 internal import Glibc
+internal import RelayPipes
 
-/// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, two readers.
+/// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, one
+/// reader.
 package final class SQLiteStore: Sendable {
   package let path: String
-  let database: DatabasePool
   let commits: CommitQueue
+  private let reader: SQLiteConnection
   let now: @Sendable () -> Double
   let report: @Sendable (String) -> Void
 
@@ -26,51 +27,53 @@ package final class SQLiteStore: Sendable {
     try Self.refuseNetwork(path)
     try Self.makePrivate(path)
     do {
-      database = try DatabasePool(path: path, configuration: Self.configuration)
-      try Self.update(database, path)
+      let writer = try Self.open(path)
+      try Self.check(writer, path)
+      try Schema.update(writer, path: path)
+      commits = CommitQueue(writer, path: path)
+      reader = try Self.open(path)
     } catch {
       throw StoreError(error, path: path)
     }
-    commits = CommitQueue(database, path: path)
   }
 
   /// Ends after what has been given to it is on the disk.
-  package func close() async throws {
-    commits.close()
-    try await database.barrierWriteWithoutTransaction { _ in }
-    try database.close()
-  }
+  package func close() async { await commits.close() }
 
-  private static var configuration: Configuration {
-    var configuration = Configuration()
-    configuration.label = "relay-store"
-    configuration.maximumReaderCount = 2
-    // Another process may look at the database for a moment, as `doctor` does.
-    configuration.busyMode = .timeout(5)
-    configuration.prepareDatabase { db in
-      // Each commit waits for the disk. Rows are small and read once: a cache of 512 KiB for each connection is enough.
-      try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -512; PRAGMA temp_store = MEMORY")
-    }
-    return configuration
-  }
-
-  private static func update(_ database: DatabasePool, _ path: String) throws {
-    let migrator = Schema.migrator
-    try database.read { db in
-      if try migrator.hasBeenSuperseded(db) {
-        throw StoreError(
-          "\(path) was written by a newer pi-relayd; use that version, or set PI_RELAY_HOME to another folder")
-      }
-      if let trouble = try String.fetchOne(db, sql: "PRAGMA quick_check(1)"), trouble != "ok" {
-        throw StoreError("\(path) is damaged (\(trouble)); run: pi-relayd doctor --repair")
+  /// Reads what has been committed; never waits for a write.
+  func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      Self.readLoop.perform { [reader, path] in
+        continuation.resume(with: Result { try body(reader) }.mapError { StoreError($0, path: path) })
       }
     }
-    try migrator.migrate(database)
+  }
+
+  /// Waits for the disk: nothing else runs there.
+  private static let readLoop = EventLoop(name: "relay-read")
+
+  private static func open(_ path: String) throws(SQLiteError) -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: path)
+    // Each commit waits for the disk. Rows are small and read once: a cache of 512 KiB is enough. Another process may
+    // look at the database for a moment, as `doctor` does.
+    try connection.execute(
+      """
+      PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -512;
+      PRAGMA temp_store = MEMORY
+      """)
+    return connection
+  }
+
+  private static func check(_ connection: SQLiteConnection, _ path: String) throws {
+    let trouble = try connection.rows("PRAGMA quick_check(1)") { $0.text(0) }.first
+    if let trouble, trouble != "ok" {
+      throw StoreError("\(path) is damaged (\(trouble)); run: pi-relayd doctor --repair")
+    }
   }
 
   /// SQLite gives its other files the mode of this one.
   private static func makePrivate(_ path: String) throws(StoreError) {
-    let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    let descriptor = Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError("\(path) cannot be opened: \(String(cString: strerror(errno)))") }
     defer { Glibc.close(descriptor) }
     guard fchmod(descriptor, 0o600) == 0 else {

@@ -1,4 +1,4 @@
-internal import GRDB
+internal import CSQLite
 
 /// Why something could not be stored or read, in words that say what to do.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -18,25 +18,25 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
       self = error
       return
     }
-    guard let error = error as? DatabaseError else {
+    guard let error = error as? SQLiteError else {
       self.init("\(path): \(error)")
       return
     }
-    let detail = error.message ?? "no details"
-    switch error.resultCode {
-    case .SQLITE_FULL:
+    let detail = error.message
+    switch error.kind {
+    case SQLITE_FULL:
       self.init("\(path): the disk is full; make room, then messages are taken again")
-    case .SQLITE_IOERR:
+    case SQLITE_IOERR:
       self.init(
-        "\(path): the disk failed (\(error.extendedResultCode.rawValue): \(detail)); nothing more is stored. Look at the "
+        "\(path): the disk failed (\(error.code): \(detail)); nothing more is stored. Look at the "
           + "disk, then run: pi-relayd restart", isLasting: true)
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+    case SQLITE_CORRUPT, SQLITE_NOTADB:
       self.init(
         "\(path) is damaged (\(detail)); nothing more is stored. Run: pi-relayd stop, then pi-relayd doctor --repair",
         isLasting: true)
-    case .SQLITE_READONLY, .SQLITE_PERM:
+    case SQLITE_READONLY, SQLITE_PERM:
       self.init("\(path) cannot be written: the file or its file system is read-only (\(detail))")
-    case .SQLITE_CANTOPEN:
+    case SQLITE_CANTOPEN:
       self.init("\(path) cannot be opened: \(detail); see that its folder exists and can be written")
     default: self.init("\(path): \(error)")
     }

@@ -187,7 +187,7 @@ package final class Daemon: Sendable {
       await router.stop()
       group.cancelAll()
     }
-    do { try await store.close() } catch { log("the store was not closed in order: \(error)") }
+    await store.close()
     log("stopped")
   }
 
