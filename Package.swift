@@ -93,7 +93,7 @@ let package = Package(
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Benchmarks
     .executableTarget(
-      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayPipes", "RelayWire"],
+      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayPipes", "RelayStore", "RelayWire"],
       path: "Benchmarks/reader",
       swiftSettings: strict),
     // MARK: Tests

@@ -5,7 +5,7 @@ import RelayWire
 /// The way of one delta through the relay: an agent that writes the time into each, and a messenger that reads it.
 enum Latency {
   /// Microseconds between deltas.
-  private static let gap: UInt32 = 4_000
+  static let gap: UInt32 = 4_000
 
   static func now() -> Int {
     var time = timespec()
@@ -13,7 +13,7 @@ enum Latency {
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
   }
 
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = write(1, bytes, bytes.count)
   }
@@ -106,9 +106,7 @@ enum Latency {
           case "message.send", "message.edit":
             if let stamp = lastDelta(line) { ages.append(((arrived - stamp) % turn + turn) % turn) }
           case "message.settled":
-            guard !ages.isEmpty, let out = fopen(result, "we") else { return }
-            fputs("\(Double(ages.sorted()[ages.count / 2]) / 1_000)\n", out)
-            fclose(out)
+            if !ages.isEmpty { save("\(Double(ages.sorted()[ages.count / 2]) / 1_000)", to: result) }
           default: break
           }
         }
@@ -121,8 +119,19 @@ enum Latency {
     say(
       #"{"jsonrpc":"2.0","id":1,"method":"message.received","params":{"id":"1","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"u"},"text":"go"}}"#
     )
+    return resultFile(line)
+  }
+
+  /// Where the result goes, as `initialize` says.
+  static func resultFile(_ line: UnsafeRawBufferPointer) -> String {
     let value = try? JSONCoding.decode(JSONValue.self, from: line)
     return value?["params"]?["config"]?["result"]?.stringValue ?? ""
+  }
+
+  static func save(_ text: String, to path: String) {
+    guard let out = fopen(path, "we") else { return }
+    fputs(text + "\n", out)
+    fclose(out)
   }
 
   /// The time in the last delta of a growing text: the digits before its last space.
@@ -140,7 +149,7 @@ enum Latency {
     return stamp
   }
 
-  private static func answer(_ id: Int64, _ method: String) {
+  static func answer(_ id: Int64, _ method: String) {
     let reply =
       switch method {
       case "initialize":

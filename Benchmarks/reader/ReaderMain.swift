@@ -10,12 +10,15 @@ import RelayWire
     // Under the names that the daemon starts it by, it is the agent or the messenger of the latency measurement.
     if CommandLine.arguments[0].hasSuffix("/latency-agent") { return Latency.agent() }
     if CommandLine.arguments[0].hasSuffix("/latency") { return Latency.messenger() }
+    if CommandLine.arguments[0].hasSuffix("/acknowledgement") { return Acknowledgement.messenger() }
     switch CommandLine.arguments.dropFirst().first {
     case "generate": generate(cumulative: CommandLine.arguments.last == "cumulative")
     case "read": await read()
     case "echo": Latency.echo()
     case "pingpong": Latency.pingPong()
-    default: StandardError.say("usage: pi-relay-bench generate delta|cumulative | read | echo | pingpong")
+    case "commit": await Acknowledgement.peers(in: CommandLine.arguments.last ?? ".")
+    default:
+      StandardError.say("usage: pi-relay-bench generate delta|cumulative | read | echo | pingpong | commit FOLDER")
     }
   }
 

@@ -7,8 +7,8 @@ internal import RelayPipes
 /// report success from then on.
 final class CommitQueue: Sendable {
   private protocol Pending: Sendable {
-    /// Inside the transaction.
-    func run(_ connection: SQLiteConnection)
+    /// Inside the transaction; throws when that cannot go on.
+    func run(_ connection: SQLiteConnection, _ path: String) throws(StoreError)
     /// After it.
     func settle(_ failure: StoreError?)
   }
@@ -16,7 +16,7 @@ final class CommitQueue: Sendable {
   private final class Write<Value: Sendable>: Pending {
     private let body: @Sendable (SQLiteConnection) throws -> Value
     private let done: @Sendable (Result<Value, any Error>) -> Void
-    private let result = Locked<Result<Value, any Error>?>(nil)
+    private let result = Locked<Result<Value, StoreError>>(.failure(.closed))
 
     init(
       _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
@@ -26,16 +26,16 @@ final class CommitQueue: Sendable {
       self.done = done
     }
 
-    func run(_ connection: SQLiteConnection) {
-      // One that fails takes nothing of its neighbours with it.
-      let value = Result { try connection.savepoint { try body(connection) } }
+    func run(_ connection: SQLiteConnection, _ path: String) throws(StoreError) {
+      // One that fails takes nothing of its neighbours with it, as far as SQLite allows.
+      let value = Result { try connection.savepoint { try body(connection) } }.mapError { StoreError($0, path: path) }
       result.withLock { $0 = value }
+      if case .failure(let error) = value, error.isLasting || !connection.isInTransaction { throw error }
     }
 
     func settle(_ failure: StoreError?) {
       let value = result.withLock { $0 }
-      if let failure { return done(.failure(failure)) }
-      done(value ?? .failure(StoreError.closed))
+      done(failure.map { .failure($0) } ?? value.mapError { $0 })
     }
   }
 
@@ -65,18 +65,16 @@ final class CommitQueue: Sendable {
   @discardableResult
   func write<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      add(Write(body) { continuation.resume(with: $0) })
+      write(body) { continuation.resume(with: $0) }
     }
   }
 
-  /// Like `write`, for who does not wait.
-  func writeSoon(
-    _ body: @escaping @Sendable (SQLiteConnection) throws -> Void, failed: @escaping @Sendable (any Error) -> Void
+  /// The same for who does not wait. `then` is called on the queue's thread, in the order of the calls.
+  func write<Value: Sendable>(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
+    then: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    add(
-      Write(body) { result in
-        if case .failure(let error) = result { failed(error) }
-      })
+    add(Write(body, then))
   }
 
   /// Takes nothing more; returns when what was taken is on the disk.
@@ -114,7 +112,7 @@ final class CommitQueue: Sendable {
   private func commit(_ batch: [any Pending]) -> StoreError? {
     if let failure = state.withLock({ $0.failure }) { return failure }
     do {
-      try connection.transaction { for write in batch { write.run(connection) } }
+      try connection.transaction { for write in batch { try write.run(connection, path) } }
       return nil
     } catch {
       let failure = StoreError(error, path: path)

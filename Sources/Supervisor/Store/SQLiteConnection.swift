@@ -101,11 +101,14 @@ final class SQLiteConnection: @unchecked Sendable {
       try execute("RELEASE part")
       return result
     } catch {
-      // Where even this fails, the transaction does too.
+      // Some errors end the whole transaction: there is nothing left to take back.
+      guard isInTransaction else { throw error }
       try execute("ROLLBACK TO part; RELEASE part")
       throw error
     }
   }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
   /// Writes in one step: all of it, or nothing.
   func transaction(_ body: () throws -> Void) throws {
@@ -114,8 +117,7 @@ final class SQLiteConnection: @unchecked Sendable {
       try body()
       try execute("COMMIT")
     } catch {
-      // SQLite rolls back by itself after some errors, and then there is nothing to take back.
-      if sqlite3_get_autocommit(database) == 0 { try execute("ROLLBACK") }
+      if isInTransaction { try execute("ROLLBACK") }
       throw error
     }
   }

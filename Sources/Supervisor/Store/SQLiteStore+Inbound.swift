@@ -45,11 +45,29 @@ extension SQLiteStore: Store {
   private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
+    try await commits.write(try Self.acceptance(of: message, state: state))
+  }
+
+  package func accept(
+    _ message: StoredMessage, state: JSONValue?, then: @escaping @Sendable (Result<Bool, any Error>) -> Void
+  ) {
+    do {
+      commits.write(try Self.acceptance(of: message, state: state), then: then)
+    } catch {
+      then(.failure(error))
+    }
+  }
+
+  package func settled() async throws { try await commits.write { _ in } }
+
+  private static func acceptance(
+    of message: StoredMessage, state: JSONValue?
+  ) throws -> @Sendable (SQLiteConnection) throws -> Bool {
     let key = message.key.values
     let instance = message.key.conversation.instance
     let body = try JSONCoding.encode(message.message)
     let stateBody = try state.map { try JSONCoding.encode($0) }
-    return try await commits.write { connection in
+    return { connection in
       if let stateBody { try Self.save(state: stateBody, of: instance, connection) }
       return try connection.run(
         """

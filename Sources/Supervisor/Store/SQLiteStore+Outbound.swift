@@ -72,12 +72,13 @@ extension SQLiteStore {
 
   package func settleOutboundSoon(_ key: String, _ result: OutboundResult) {
     let time = now()
-    commits.writeSoon(
-      { connection in
-        try connection.run(
-          "UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, body = NULL WHERE key = ?1", .text(key),
-          .integer(result.code), .text(result.detail), .real(time))
-      }, failed: { [report] in report("what became of a message could not be stored: \($0)") })
+    commits.write { connection in
+      try connection.run(
+        "UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, body = NULL WHERE key = ?1", .text(key),
+        .integer(result.code), .text(result.detail), .real(time))
+    } then: { [report] outcome in
+      if case .failure(let error) = outcome { report("what became of a message could not be stored: \(error)") }
+    }
   }
 
   package func result(of key: String) async throws -> OutboundResult? {

@@ -21,6 +21,7 @@ enum Schema {
     }
   }
 
+  // Each index is another page to write at each commit: what is looked for only at a start, or once an hour, has none.
   private static let firstTables = """
     -- The words go when the message has ended; the row stays a while, so that a repeat of it is known.
     CREATE TABLE message (
@@ -30,8 +31,6 @@ enum Schema {
       body BLOB, endedAt REAL,
       UNIQUE (instance, conversation, id)
     );
-    CREATE INDEX messageUnfinished ON message (instance, number) WHERE endedAt IS NULL;
-    CREATE INDEX messageEnded ON message (endedAt) WHERE endedAt IS NOT NULL;
 
     CREATE TABLE outbound (
       number INTEGER PRIMARY KEY,
@@ -40,8 +39,6 @@ enum Schema {
       kind INTEGER NOT NULL, body BLOB,
       result INTEGER, detail TEXT, settledAt REAL
     );
-    CREATE INDEX outboundUnsettled ON outbound (instance, number) WHERE settledAt IS NULL;
-    CREATE INDEX outboundSettled ON outbound (settledAt) WHERE settledAt IS NOT NULL;
 
     CREATE TABLE session (
       number INTEGER PRIMARY KEY,

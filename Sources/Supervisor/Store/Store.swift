@@ -7,6 +7,11 @@ package protocol Store: Sendable {
 
   /// Stores a message and, in the same step, the plugin's new state. `false`: it was stored before.
   func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool
+  /// The same for who has more to store meanwhile: what arrives together shares a commit. Told in the order of the
+  /// calls, on the store's thread.
+  func accept(_ message: StoredMessage, state: JSONValue?, then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
+  /// Returns when everything given to the store before is stored, and told.
+  func settled() async throws
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
   /// Keeps the new words of a message that has not ended.

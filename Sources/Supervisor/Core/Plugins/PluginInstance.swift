@@ -318,7 +318,8 @@ package actor PluginInstance {
     await audience.connected(link)
     let timekeeper = surroundings.timekeeper
     let why = await withTaskGroup(of: String?.self) { group in
-      group.addTask {
+      // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
+      group.addTask(executorPreference: EventLoop.shared) {
         for await request in peer.requests { await audience.received(request, from: link) }
         // The output has ended: normally because the process has.
         let exit = await child.tearDown([.wait(.seconds(2))], clock: timekeeper.clock)

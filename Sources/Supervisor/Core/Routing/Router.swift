@@ -26,6 +26,8 @@ package actor Router: PluginAudience {
   private var holders: [String: LinkHolder] = [:]
   private var refusals = RefusalLimiter()
   private var isDraining = false
+  /// Messages on their way to the disk.
+  private let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.
   var recovered: Set<String> = []
 
@@ -160,13 +162,15 @@ package actor Router: PluginAudience {
 
   package func received(_ request: IncomingRequest, from link: PluginLink) async {
     do {
+      // What concerns a message, or follows it, does not overtake it.
+      if request.method != MessageReceived.method, accepting.withLock({ $0 > 0 }) { try await store.settled() }
       switch request.method {
       case Ping.method: request.reply(Empty())
       case StateSave.method: try await saveState(request, link)
-      case MessageReceived.method: try await receive(request.params(MessageReceived.self), request, link)
+      case MessageReceived.method: try receive(request.params(MessageReceived.self), request, link)
       case MessageEdited.method: try await edited(request.params(MessageEdited.self), link, request)
       case MessageDeleted.method: try await deleted(request.params(MessageDeleted.self), link, request)
-      case CommandInvoked.method: try await invoked(request.params(CommandInvoked.self), link, request)
+      case CommandInvoked.method: try invoked(request.params(CommandInvoked.self), link, request)
       case ActionInvoked.method: try await pressed(request.params(ActionInvoked.self), link, request)
       case CommandComplete.method: try await complete(request.params(CommandComplete.self), link, request)
       case ConversationClosed.method, ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
@@ -189,13 +193,34 @@ package actor Router: PluginAudience {
     request.reply(Empty())
   }
 
-  private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) async throws {
-    let reply = try await take(message, link)
-    request.reply(reply)
+  /// Checks, stores and queues a message, and then answers. Does not wait for the disk: what a messenger sends meanwhile
+  /// shares the commit.
+  private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) throws {
+    guard try isWelcome(message, link) else {
+      request.reply(MessageReceived.Reply(stored: false))
+      return
+    }
+    let key = key(link, message.conversation)
+    let inbox = place(key, message.conversation, link).inbox
+    let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
+    accepting.withLock { $0 += 1 }
+    store.accept(stored, state: message.state) { [log, accepting] result in
+      switch result {
+      case .success(let isNew):
+        if isNew { inbox.post(.message(message, link)) }
+        request.reply(MessageReceived.Reply(stored: isNew))
+      case .failure(let error):
+        log("\(key): a message was not taken: \(error)")
+        request.fail(WireError(.internalError, "it could not be stored; send it again"))
+      }
+      accepting.withLock { $0 -= 1 }
+    }
   }
 
-  /// Checks, stores and queues a message; what it answers, the plugin may rely on.
-  private func take(_ message: MessageReceived, _ link: PluginLink) async throws -> MessageReceived.Reply {
+  /// Whether a message is to be stored at all.
+  ///
+  /// - Throws: what is wrong with it.
+  private func isWelcome(_ message: MessageReceived, _ link: PluginLink) throws(WireError) -> Bool {
     try requireMessenger(link)
     guard message.text.utf8.count <= Self.longestText else {
       throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
@@ -204,16 +229,12 @@ package actor Router: PluginAudience {
       throw WireError(.invalidParams, "attachments: more than \(Self.mostAttachments)")
     }
     if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
-    let key = key(link, message.conversation)
     // Authorised before any effect, storing included: a stranger must not fill the disk either.
     guard Authorisation.allows(message.sender, through: link) else {
       refuse(message.sender, message.conversation, link)
-      return MessageReceived.Reply(stored: false)
+      return false
     }
-    let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
-    let isNew = try await store.accept(stored, state: message.state)
-    if isNew { place(key, message.conversation, link).inbox.post(.message(message, link)) }
-    return MessageReceived.Reply(stored: isNew)
+    return true
   }
 
   private func requireMessenger(_ link: PluginLink) throws(WireError) {
@@ -249,11 +270,11 @@ package actor Router: PluginAudience {
     request.reply(Empty())
   }
 
-  private func invoked(_ command: CommandInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {
+  private func invoked(_ command: CommandInvoked, _ link: PluginLink, _ request: IncomingRequest) throws {
     let text = "/\(command.name)" + (command.arguments.map { " \($0)" } ?? "")
     let message = MessageReceived(
       id: "command:\(command.id)", conversation: command.conversation, sender: command.sender, text: text)
-    request.reply(try await take(message, link))
+    try receive(message, request, link)
   }
 
   private func pressed(_ action: ActionInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {

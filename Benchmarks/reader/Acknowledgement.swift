@@ -1,0 +1,94 @@
+import Glibc
+import RelayPipes
+import RelayStore
+import RelayWire
+
+/// What it costs to acknowledge a message: through the daemon, and what the disk itself takes.
+enum Acknowledgement {
+  private static let alone = 300
+  private static let together = 3_000
+  /// As many as the protocol allows to be unanswered.
+  private static let inFlight = ProtocolLimits.maximumRequestsInFlight
+
+  /// A messenger that hands over empty messages, which nobody need answer: first one at a time, as far apart as the
+  /// peer's, then as many as may be under way at once. Writes the median of the first in microseconds, and how many a
+  /// second of the second.
+  static func messenger() {
+    var buffer = [UInt8](repeating: 0, count: EventLoop.chunkSize)
+    var framer = LineFramer(maximumLineLength: ProtocolLimits.maximumLineLength)
+    var (next, answered, began, loadBegan) = (0, 0, 0, 0)
+    var times: [Int] = []
+    var result = ""
+    func sendNext() {
+      next += 1
+      began = Latency.now()
+      Latency.say(
+        #"{"jsonrpc":"2.0","id":\#(next),"method":"message.received","params":{"id":"\#(next)","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"u"},"text":""}}"#
+      )
+    }
+    while true {
+      let count = read(0, &buffer, buffer.count)
+      guard count > 0 else { return }
+      buffer.withUnsafeBytes { bytes in
+        framer.feed(UnsafeRawBufferPointer(rebasing: bytes[..<count])) { framed in
+          guard case .line(let line) = framed, let envelope = Envelope(line) else { return }
+          switch envelope.kind {
+          case .request(.integer(let id), let method):
+            Latency.answer(id, method)
+            guard method == "initialize" else { return }
+            result = Latency.resultFile(line)
+            sendNext()
+          case .result:
+            answered += 1
+            if answered <= alone { times.append(Latency.now() - began) }
+            if answered < alone {
+              usleep(Latency.gap)
+              return sendNext()
+            }
+            if answered == alone {
+              loadBegan = Latency.now()
+              for _ in 0..<inFlight { sendNext() }
+            } else if next < alone + together {
+              sendNext()
+            } else if answered == alone + together {
+              let seconds = Double(Latency.now() - loadBegan) / 1e9
+              let median = Double(times.sorted()[times.count / 2]) / 1_000
+              Latency.save("\(median) \(Double(together) / seconds)", to: result)
+            }
+          default: return
+          }
+        }
+      }
+    }
+  }
+
+  /// The median of bare appends of 300 bytes with fdatasync, in microseconds, and how many commits of one row a second
+  /// SQLite makes.
+  static func peers(in folder: String) async {
+    let file = open(folder + "/append", O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+    let bytes = [UInt8](repeating: 1, count: 300)
+    var times: [Int] = []
+    for _ in 0..<alone {
+      usleep(Latency.gap)
+      let began = Latency.now()
+      guard Glibc.write(file, bytes, bytes.count) == bytes.count, fdatasync(file) == 0 else { exit(1) }
+      times.append(Latency.now() - began)
+    }
+    do {
+      let store = try SQLiteStore(path: folder + "/single.db")
+      let key = ConversationKey(instance: "i", conversation: "c")
+      let began = Latency.now()
+      for number in 0..<alone {
+        let message = MessageReceived(
+          id: "\(number)", conversation: Conversation(id: "c"), sender: Sender(id: "u", name: "u"), text: "")
+        _ = try await store.accept(
+          StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message), state: nil)
+      }
+      let seconds = Double(Latency.now() - began) / 1e9
+      print(Double(times.sorted()[times.count / 2]) / 1_000, Double(alone) / seconds)
+    } catch {
+      StandardError.say("\(error)")
+      exit(1)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import RelayPipes
+import RelayWire
+import TestSupport
+import Testing
+
+@testable import RelayStore
+
+/// Where the disk refuses, nothing is acknowledged.
+@Suite struct StoreFailureTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var path: String { folder.path + "/relay.db" }
+
+  /// A connection with the tables of the store.
+  private func connection() throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: path)
+    try connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (words TEXT)")
+    return connection
+  }
+
+  private func failure(_ body: () async throws -> Void) async -> StoreError? {
+    do { try await body() } catch { return error as? StoreError }
+    return nil
+  }
+
+  @Test func `a full disk is told, and forgotten when there is room`() async throws {
+    let connection = try connection()
+    let commits = CommitQueue(connection, path: path)
+    let words = String(repeating: "x", count: 10_000)
+    let pages = try connection.rows("PRAGMA page_count") { $0.integer(0) }.first ?? 0
+    try connection.execute("PRAGMA max_page_count = \(pages + 1)")
+    let error = await failure { _ = try await commits.write { try $0.run("INSERT INTO t VALUES (?)", .text(words)) } }
+    #expect(error?.description == "\(path): the disk is full; make room, then messages are taken again")
+    try connection.execute("PRAGMA max_page_count = 100000")
+    #expect(try await commits.write { try $0.run("INSERT INTO t VALUES (?)", .text(words)) } == 1)
+    #expect(try await commits.write { try $0.rows("SELECT count(*) FROM t") { $0.integer(0) } } == [1])
+  }
+
+  @Test func `of many that share a commit, those that found no room are told so, and only those`() async throws {
+    let connection = try connection()
+    let commits = CommitQueue(connection, path: path)
+    let pages = try connection.rows("PRAGMA page_count") { $0.integer(0) }.first ?? 0
+    try connection.execute("PRAGMA max_page_count = \(pages + 8)")
+    let words = String(repeating: "x", count: 4_000)
+    let stored = await withTaskGroup(of: Int?.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          do {
+            try await commits.write { try $0.run("INSERT INTO t VALUES (?)", .text("\(number) \(words)")) }
+            return number
+          } catch {
+            return nil
+          }
+        }
+      }
+      return await group.reduce(into: Set<Int>()) { if let number = $1 { $0.insert(number) } }
+    }
+    #expect(!stored.isEmpty && stored.count < 40)
+    let found = try connection.rows("SELECT words FROM t") { $0.text(0) }
+    #expect(Set(found.compactMap { Int($0.prefix { $0 != " " }) }) == stored)
+  }
+
+  @Test func `a database that cannot be written is named`() async throws {
+    let connection = try connection()
+    let commits = CommitQueue(connection, path: path)
+    try connection.execute("PRAGMA query_only = ON")
+    let error = await failure { _ = try await commits.write { try $0.run("INSERT INTO t VALUES ('x')") } }
+    #expect(error?.description.contains("\(path) cannot be written") == true, "\(String(describing: error))")
+  }
+
+  @Test func `after an error of the disk nothing more is stored`() async throws {
+    let connection = try connection()
+    let commits = CommitQueue(connection, path: path)
+    // What fsync says when the disk fails.
+    let first = await failure {
+      try await commits.write { _ in throw SQLiteError(code: 1_034, message: "disk I/O error") }
+    }
+    #expect(first?.isLasting == true)
+    let second = await failure { _ = try await commits.write { try $0.run("INSERT INTO t VALUES ('x')") } }
+    #expect(second?.isLasting == true)
+    #expect(try connection.rows("SELECT count(*) FROM t") { $0.integer(0) } == [0])
+  }
+
+  @Test func `a torn file is told at the start and left as it is`() async throws {
+    let store = try SQLiteStore(path: path)
+    for number in 0..<200 { _ = try await store.accept(message("\(number)"), state: nil) }
+    await store.close()
+    try SQLiteConnection(path: path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    // A page in the middle is gone.
+    let file = open(path, O_WRONLY | O_CLOEXEC)
+    let nothing = [UInt8](repeating: 0, count: 4_096)
+    #expect(pwrite(file, nothing, nothing.count, 4_096 * 6) == nothing.count)
+    close(file)
+    let before = folder.read("relay.db")
+    do {
+      _ = try SQLiteStore(path: path)
+      Issue.record("it was opened")
+    } catch {
+      #expect(error.description.contains("\(path) is damaged"), "\(error)")
+      #expect(error.description.contains("pi-relayd doctor --repair"))
+    }
+    #expect(folder.read("relay.db") == before)
+  }
+
+  @Test func `a store that is closed refuses`() async throws {
+    let store = try SQLiteStore(path: path)
+    await store.close()
+    let error = await failure { _ = try await store.accept(message("1"), state: nil) }
+    #expect(error == .closed)
+  }
+}
