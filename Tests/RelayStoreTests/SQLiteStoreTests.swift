@@ -125,6 +125,24 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.binding(of: place) == nil)
   }
 
+  @Test func `of an instance that is gone nothing stays open, and of others everything`() async throws {
+    let store = try SQLiteStore(path: path)
+    let other = ConversationKey(instance: "attached/t1", conversation: "c1")
+    for key in [place, other] {
+      _ = try await store.accept(message("1", in: key), state: ["a": 1])
+      try await store.bind(Binding(key: key, conversation: Conversation(id: "c1"), session: "s"), because: nil)
+    }
+    try await store.recordOutbound(send("k"), ending: nil)
+    #expect(try await store.instances() == ["attached/t1", "discord.default"])
+    try await store.forget(instance: "attached/t1")
+    #expect(try await store.instances() == ["discord.default"])
+    #expect(try await store.unfinishedMessages(of: "attached/t1").isEmpty)
+    #expect(try await store.pluginState(of: "attached/t1") == nil)
+    #expect(try await store.unfinishedMessages(of: "discord.default").count == 1)
+    #expect(try await store.unsettledOutbound(of: "discord.default").count == 1)
+    #expect(try await store.binding(of: place) == "s")
+  }
+
   @Test func `what ended long ago is removed, and nothing else`() async throws {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })

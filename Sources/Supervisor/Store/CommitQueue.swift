@@ -104,9 +104,18 @@ final class CommitQueue: Sendable {
         return batch
       }
       if batch.isEmpty { return }
-      let failure = commit(batch)
-      for write in batch { write.settle(failure) }
+      settle(batch)
     }
+  }
+
+  /// Commits what came together; where one of them ended the transaction for all, each alone.
+  private func settle(_ batch: [any Pending]) {
+    let failure = commit(batch)
+    guard let failure, !failure.isLasting, batch.count > 1 else {
+      for write in batch { write.settle(failure) }
+      return
+    }
+    for write in batch { write.settle(commit([write])) }
   }
 
   private func commit(_ batch: [any Pending]) -> StoreError? {

@@ -74,6 +74,35 @@ extension SQLiteStore {
       """, .text(key.instance), .text(key.conversation), .text(cause.id))
   }
 
+  package func instances() async throws -> Set<String> {
+    try await read { connection in
+      Set(
+        try connection.rows(
+          """
+          SELECT instance FROM binding UNION SELECT instance FROM message WHERE endedAt IS NULL
+          UNION SELECT instance FROM outbound WHERE settledAt IS NULL
+          """
+        ) { $0.text(0) })
+    }
+  }
+
+  package func forget(instance: String) async throws {
+    let time = now()
+    try await commits.write { connection in
+      let instance = SQLiteConnection.Value.text(instance)
+      try connection.run(
+        "UPDATE message SET stage = ?3, endedAt = ?2, body = NULL WHERE instance = ?1 AND endedAt IS NULL", instance,
+        .real(time), .integer(MessageStage.dropped.code))
+      try connection.run(
+        """
+        UPDATE outbound SET result = 1, detail = 'the messenger is gone', settledAt = ?2, body = NULL
+        WHERE instance = ?1 AND settledAt IS NULL
+        """, instance, .real(time))
+      try connection.run("DELETE FROM binding WHERE instance = ?", instance)
+      try connection.run("DELETE FROM pluginState WHERE instance = ?", instance)
+    }
+  }
+
   package func unbind(_ conversation: ConversationKey) async throws {
     try await commits.write { connection in
       try connection.run(

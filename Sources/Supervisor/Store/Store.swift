@@ -48,4 +48,8 @@ package protocol Store: Sendable {
   /// Binds a conversation. Messages that came before `cause` stay with the session they were for.
   func bind(_ binding: Binding, because cause: MessageKey?) async throws
   func unbind(_ conversation: ConversationKey) async throws
+  /// Instances of which anything unfinished or bound is stored.
+  func instances() async throws -> Set<String>
+  /// An instance will not be back: its messages are dropped, and what was to be said to it is not said.
+  func forget(instance: String) async throws
 }

@@ -10,6 +10,13 @@ extension Router {
   package func restore() async throws {
     let watchers = watchers
     try await host.restore { session, event in watchers.tell(session, event) }
+    // Terminals that do not come back within their grace were closed meanwhile.
+    let terminals = try await store.instances().filter { $0.hasPrefix("attached/") }
+    guard !terminals.isEmpty else { return }
+    nursery.add { [self, timekeeper] in
+      guard await timekeeper.sleep(for: Self.terminalGrace) else { return }
+      for terminal in terminals { await dropTerminal(terminal) }
+    }
   }
 
   /// Takes up what was unfinished in an instance's conversations, in the order it came; once for each daemon.

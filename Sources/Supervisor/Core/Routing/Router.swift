@@ -138,11 +138,16 @@ package actor Router: PluginAudience {
   /// How long a terminal that has gone may take to come back: its daemon or its connection may have been restarted.
   static let terminalGrace: Duration = .seconds(60)
 
-  private func dropTerminal(_ instance: String) async {
-    guard let holder = holders[instance], holder.current == nil else { return }
-    holder.close()
-    holders[instance] = nil
+  func dropTerminal(_ instance: String) async {
+    guard holders[instance]?.current == nil else { return }
+    holders.removeValue(forKey: instance)?.close()
+    recovered.remove(instance)
     terminalGone(instance)
+    do {
+      try await store.forget(instance: instance)
+    } catch {
+      log("\(instance): that it is gone could not be stored: \(error)")
+    }
     for key in places.keys where key.instance == instance {
       guard let place = places.removeValue(forKey: key) else { continue }
       watchers.drop(key)
