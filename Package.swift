@@ -65,7 +65,7 @@ let package = Package(
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "CEdit", "CLinux", "RelayConfig", "RelayPipes", "RelayWire", "Supervisor",
+        "CEdit", "CLinux", "RelayConfig", "RelayPipes", "RelayStore", "RelayWire", "Supervisor",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),

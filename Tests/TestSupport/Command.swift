@@ -20,7 +20,12 @@ package struct Command: Sendable {
     outbox.finish()
     async let output = lines(of: pipes.output)
     async let errors = lines(of: pipes.error)
-    return Command(exit: await child.exit(), output: try await output, errors: try await errors)
+    let exit = await withTaskCancellationHandler {
+      await child.exit()
+    } onCancel: {
+      child.signal(SIGKILL)
+    }
+    return Command(exit: exit, output: try await output, errors: try await errors)
   }
 
   private static func lines(of descriptor: Int32) async throws -> [String] {

@@ -106,6 +106,13 @@ package final class RelayFixture: Sendable {
     throw SystemError("the daemon did not start: \(log.joined(separator: " | "))", code: 0)
   }
 
+  /// Runs `pi-relayd` with these arguments in this home.
+  package func command(_ arguments: String...) async throws -> Command {
+    try await Command.run(
+      Built.executable("pi-relayd"), arguments,
+      environment: ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"])
+  }
+
   /// What the daemon has said.
   package var log: [String] { output.withLock { $0 } }
 

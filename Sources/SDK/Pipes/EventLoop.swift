@@ -177,7 +177,7 @@ extension EventLoop: TaskExecutor {
   }
 }
 
-/// A detached thread with a small stack and a name visible in `ps -L`.
+/// A detached thread with a stack that deeply nested JSON needs, and a name visible in `ps -L`.
 package enum LoopThread {
   private final class Body {
     let name: String
@@ -192,7 +192,7 @@ package enum LoopThread {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, 512 * 1024)
+    pthread_attr_setstacksize(&attributes, 2 << 20)
     var thread = pthread_t()
     let body = Unmanaged.passRetained(Body(name: name, run: run))
     let code = pthread_create(

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import RelayConfig
 import RelayPipes
+import RelayStore
 import RelayWire
 import Supervisor
 
@@ -112,6 +113,8 @@ struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Look for what may be wrong, and say what to do.")
 
   @Flag(help: "One JSON object for each thing looked at.") var json = false
+  @Flag(help: "Put a damaged database aside and save what can be read of it; for when no daemon runs.")
+  var repair = false
 
   private struct Finding: Encodable {
     var ok: Bool
@@ -121,6 +124,7 @@ struct Doctor: AsyncParsableCommand {
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
     let surroundings = Surroundings()
+    if repair { return try Self.repairDatabase(surroundings) }
     var failed = false
     func note(_ ok: Bool, _ text: String) {
       if json {
@@ -171,6 +175,15 @@ struct Doctor: AsyncParsableCommand {
       }
       for problem in status.problems { note(false, problem) }
     } else {
+      let database = surroundings.folders.database
+      if access(database, F_OK) == 0 {
+        do {
+          _ = try SQLiteStore(path: database)
+          note(true, "state \(database)")
+        } catch {
+          note(false, "\(error)")
+        }
+      }
       if !json { print("- the daemon does not run; start it with: pi-relayd start") }
     }
     if failed { throw ExitStatus.failed }

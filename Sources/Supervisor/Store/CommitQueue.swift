@@ -80,7 +80,13 @@ final class CommitQueue: Sendable {
   /// Takes nothing more; returns when what was taken is on the disk.
   func close() async {
     state.withLock { $0.isClosed = true }
-    await withCheckedContinuation { continuation in Self.loop.perform { continuation.resume() } }
+    await withCheckedContinuation { continuation in
+      Self.loop.perform { [connection] in
+        // One file then holds everything. Where that fails, the log does, and the next to open it goes on from there.
+        try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        continuation.resume()
+      }
+    }
   }
 
   private func add(_ write: any Pending) {

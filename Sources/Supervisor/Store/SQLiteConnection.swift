@@ -42,6 +42,18 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
+    var values: [Value] {
+      (0..<sqlite3_column_count(statement)).map { column in
+        switch sqlite3_column_type(statement, column) {
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_FLOAT: .real(sqlite3_column_double(statement, column))
+        case SQLITE_TEXT: .text(text(column))
+        case SQLITE_BLOB: .blob(blob(column))
+        default: .null
+        }
+      }
+    }
+
     func blob(_ column: Int32) -> [UInt8] {
       guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
       return Array(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, column))))
@@ -76,9 +88,22 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Runs one statement; answers how many rows it changed.
   @discardableResult
-  func run(_ sql: String, _ values: Value...) throws(SQLiteError) -> Int {
+  func run(_ sql: String, _ values: Value...) throws(SQLiteError) -> Int { try run(sql, values) }
+
+  @discardableResult
+  func run(_ sql: String, _ values: [Value]) throws(SQLiteError) -> Int {
     try run(sql, values) { _ in }
     return Int(sqlite3_changes(database))
+  }
+
+  /// Shows all values of each row.
+  func each(_ sql: String, _ body: ([Value]) throws -> Void) throws {
+    var failure: (any Error)?
+    try run(sql, []) { row in
+      guard failure == nil else { return }
+      do { try body(row.values) } catch { failure = error }
+    }
+    if let failure { throw failure }
   }
 
   /// Answers what `read` makes of each row.

@@ -38,7 +38,9 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
       self.init("\(path) cannot be written: the file or its file system is read-only (\(detail))")
     case SQLITE_CANTOPEN:
       self.init("\(path) cannot be opened: \(detail); see that its folder exists and can be written")
-    default: self.init("\(path): \(error)")
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      self.init("\(path) is in use by another program (\(detail)); end it, or wait for it")
+    default: self.init("\(path): \(detail) (SQLite \(error.code))")
     }
   }
 }

@@ -27,6 +27,9 @@ package final class DaemonLock: Sendable {
     _ = close(descriptor)
   }
 
+  /// Lets the next have it.
+  package func release() { flock(descriptor, LOCK_UN) }
+
   /// The pid written by whoever holds, or last held, the lock.
   package static func holder(_ folders: Folders) -> Int32? {
     guard let data = FileManager.default.contents(atPath: folders.lock) else { return nil }

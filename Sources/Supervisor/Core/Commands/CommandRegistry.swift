@@ -6,7 +6,20 @@ struct Command: Sendable {
   var aliases: [String] = []
   var arguments: String?
   let summary: String
+  var weight = Weight.recorded
   let run: @Sendable (Router, CommandCall) async -> String?
+}
+
+extension Command {
+  /// What must be on the disk before a command is carried out, so that the next daemon does not do it again.
+  enum Weight: Sendable {
+    /// Nothing: it only looks.
+    case light
+    /// That it has begun, if that can be stored; it is too urgent to wait.
+    case urgent
+    /// That it has begun.
+    case recorded
+  }
 }
 
 /// Who called a command, where, and with what.
@@ -20,14 +33,14 @@ struct CommandCall: Sendable {
 /// The one list of commands: help text, menus and completion all come from it.
 package enum CommandRegistry {
   static let all: [Command] = [
-    Command(name: "help", arguments: "[command]", summary: "what you can do here", run: Router.help),
-    Command(name: "sessions", summary: "list the sessions", run: Router.listSessions),
+    Command(name: "help", arguments: "[command]", summary: "what you can do here", weight: .light, run: Router.help),
+    Command(name: "sessions", summary: "list the sessions", weight: .light, run: Router.listSessions),
     Command(name: "use", arguments: "<number|name>", summary: "talk to another session", run: Router.use),
     Command(
       name: "new", arguments: "[name] [--in folder] [--model model]", summary: "begin a session and talk to it",
       run: Router.new),
-    Command(name: "status", summary: "how this session is doing", run: Router.status),
-    Command(name: "stop", aliases: ["abort"], summary: "interrupt the agent", run: Router.stop),
+    Command(name: "status", summary: "how this session is doing", weight: .light, run: Router.status),
+    Command(name: "stop", aliases: ["abort"], summary: "interrupt the agent", weight: .urgent, run: Router.stop),
     Command(name: "steer", arguments: "<text>", summary: "tell the working agent something now", run: Router.steer),
     Command(
       name: "followup", arguments: "<text>", summary: "tell the agent something when it is done", run: Router.followUp),

@@ -102,16 +102,16 @@ extension Router {
 
   @Sendable static func steer(_ router: Router, _ call: CommandCall) async -> String? {
     guard !call.arguments.isEmpty else {
-      await router.settle(call.message, call.key)
-      return "What shall I tell it? /steer <text>"
+      await router.settle(call.message, call.key, saying: "What shall I tell it? /steer <text>")
+      return nil
     }
     return await router.prompt(call.withText(call.arguments), call.link, as: .steer)
   }
 
   @Sendable static func followUp(_ router: Router, _ call: CommandCall) async -> String? {
     guard !call.arguments.isEmpty else {
-      await router.settle(call.message, call.key)
-      return "What shall I tell it afterwards? /followup <text>"
+      await router.settle(call.message, call.key, saying: "What shall I tell it afterwards? /followup <text>")
+      return nil
     }
     return await router.prompt(call.withText(call.arguments), call.link, as: .followUp)
   }

@@ -48,6 +48,8 @@ extension ConversationOutput {
       return
     }
     _ = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
+    // The next daemon sends it, if this one did not.
+    if Task.isCancelled { return }
     // Sent or given up; what cannot be removed stays in a folder of the instance's own.
     try? FileManager.default.removeItem(atPath: path)
   }

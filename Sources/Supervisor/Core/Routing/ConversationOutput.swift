@@ -16,6 +16,8 @@ actor ConversationOutput {
     /// Something that an earlier daemon recorded and did not see settled.
     case resend(OutboundRecord)
     case ask(DialogRecord)
+    /// A message of which nothing more is to be said has ended.
+    case end(MessageEnd, MessageSettled.Outcome)
     case settleDialog(id: String, text: String)
     case settled(message: String, MessageSettled.Outcome)
     case detached
@@ -105,6 +107,9 @@ actor ConversationOutput {
     case .report(let text, let end, let outcome):
       await breakStream()
       await say(text, .notice, ending: end)
+      await delivery.settled(end.key.id, outcome)
+    case .end(let end, let outcome):
+      await delivery.end(end)
       await delivery.settled(end.key.id, outcome)
     case .resend(let record): await delivery.resend(record)
     case .ask(let record): await ask(record)

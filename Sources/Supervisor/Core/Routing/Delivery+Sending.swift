@@ -38,19 +38,31 @@ extension Delivery {
   /// Sends what an earlier daemon recorded and did not see settled.
   func resend(_ record: OutboundRecord) async {
     switch record.request {
-    case .message, .file: _ = await send(record, mayHaveArrived: true)
+    case .message(var message):
+      // What it would have grown to is another record, or lost with the run.
+      message.streaming = nil
+      var record = record
+      record.request = .message(message)
+      _ = await send(record, mayHaveArrived: true)
+    case .file: _ = await send(record, mayHaveArrived: true)
     case .edit(let edit): await resend(edit, key: record.key)
     case .dialog(let dialog): await withdraw(dialog, key: record.key)
     }
   }
 
   private func resend(_ edit: MessageEdit, key: String) async {
-    for number in 0..<Self.maximumAttempts {
+    var deaths = 0
+    for _ in 0..<Self.maximumAttempts {
       switch await self.edit(edit.message, edit.text) {
       case .done: return settle(key, .sent(message: edit.message))
       case .wait(let delay): guard await timekeeper.sleep(for: delay) else { return }
-      case .lost: guard number < Self.maximumDeaths else { return settle(key, .failed("it ended the messenger")) }
-      case .gone, .failed: return settle(key, .failed("it cannot be changed any more"))
+      case .lost:
+        deaths += 1
+        guard deaths < Self.maximumDeaths else { return settle(key, .failed("it ended the messenger")) }
+      case .gone, .failed:
+        // As for one that is gone while it grows: what it was to say comes as a message of its own.
+        if await send(edit.text, role: .answer) != nil { settle(key, .failed("it cannot be changed any more")) }
+        return
       case .over: return
       }
     }
@@ -67,13 +79,18 @@ extension Delivery {
   }
 
   private func record(_ record: OutboundRecord, ending: MessageEnd? = nil) async -> Bool {
-    do {
-      try await store.recordOutbound(record, ending: ending)
-      return true
-    } catch {
-      log("\(conversation): a message was not sent because it could not be recorded: \(error)")
-      return false
+    for number in 0..<Self.maximumAttempts {
+      do {
+        try await store.recordOutbound(record, ending: ending)
+        return true
+      } catch {
+        log("\(conversation): a message is not sent before it is recorded: \(error)")
+        // Where nothing is stored any more, the message that it answers does not end either.
+        if (error as? StoreError)?.isLasting == true { return false }
+        guard await timekeeper.sleep(for: Self.backoff(number)) else { return false }
+      }
     }
+    return false
   }
 
   private func perform(_ request: OutboundRecord.Request, _ link: PluginLink, marked: Bool) async throws -> String {
@@ -82,7 +99,9 @@ extension Delivery {
     case .message(var request):
       request.text = mark + request.text
       return try await link.request(request).message
-    case .file(let request): return try await link.request(request, within: .seconds(120)).message
+    case .file(var request):
+      if marked { request.caption = mark + (request.caption ?? "") }
+      return try await link.request(request, within: .seconds(120)).message
     case .edit(let request): return try await link.request(request).message
     case .dialog(var request):
       request.text = mark + request.text

@@ -43,45 +43,72 @@ extension Router {
   }
 
   func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
-    // Forwarded words are another's: neither a command nor an answer.
-    let areOwn = message.forwarded != true
-    if areOwn, let (name, arguments) = CommandRegistry.parse(message.text), let command = CommandRegistry.command(name)
-    {
-      // What cannot be done twice without harm is not tried again by the next daemon.
-      if command.name != "steer", command.name != "followup" { await advance(message, key, to: .handling) }
-      let call = CommandCall(name: command.name, arguments: arguments, message: message, link: link)
-      if let answer = await command.run(self, call) { await say(answer, to: key) }
-      // /steer and /followup made a prompt of it, which settles it itself.
-      if command.name != "steer", command.name != "followup" { await settle(message, key) }
-      return
+    if case .command(let name, let arguments) = Self.kind(of: message), let command = CommandRegistry.command(name) {
+      return await run(command, CommandCall(name: name, arguments: arguments, message: message, link: link), key)
     }
+    let areOwn = message.forwarded != true
     if areOwn, !message.text.trimmingWhitespace().isEmpty, let session = await binding(of: key),
       let record = dialogs.first(of: session)
     {
-      await advance(message, key, to: .handling)
+      guard await begin(message, key) else {
+        return await say("⚠️ Your answer is not given while nothing can be stored.", to: key)
+      }
       await answer(record, message, key)
       return
     }
     if message.text.trimmingWhitespace().lowercased() == "/cancel" {
-      await say("There is no open question to cancel.", to: key)
-      await settle(message, key)
+      settle(message, key, saying: "There is no open question to cancel.")
       return
     }
     if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
   }
 
-  /// A message that was no prompt is done.
-  func settle(_ message: MessageReceived, _ key: ConversationKey) async {
-    await advance(message, key, to: .settled)
-    places[key]?.output.post(.settled(message: message.id, .handled))
+  enum Kind {
+    case command(String, arguments: String)
+    case words
   }
 
-  func advance(_ message: MessageReceived, _ key: ConversationKey, to stage: MessageStage) async {
-    do {
-      try await store.advance(MessageKey(conversation: key, id: message.id), to: stage)
-    } catch {
-      log("\(key): how far a message has come could not be stored: \(error)")
+  /// Forwarded words are another's: neither a command nor an answer.
+  static func kind(of message: MessageReceived) -> Kind {
+    guard message.forwarded != true, let (name, arguments) = CommandRegistry.parse(message.text),
+      let command = CommandRegistry.command(name)
+    else { return .words }
+    return .command(command.name, arguments: arguments)
+  }
+
+  private func run(_ command: Command, _ call: CommandCall, _ key: ConversationKey) async {
+    // These make a prompt of it, which ends by itself.
+    if command.name == "steer" || command.name == "followup" {
+      if let answer = await command.run(self, call) { await say(answer, to: key) }
+      return
     }
+    switch command.weight {
+    case .light: break
+    case .urgent: _ = await begin(call.message, key)
+    case .recorded:
+      guard await begin(call.message, key) else {
+        return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key)
+      }
+    }
+    settle(call.message, key, saying: await command.run(self, call))
+  }
+
+  /// What cannot be done twice without harm is not tried again by the next daemon; and so not at all where that cannot be
+  /// stored.
+  private func begin(_ message: MessageReceived, _ key: ConversationKey) async -> Bool {
+    do {
+      try await store.advance(MessageKey(conversation: key, id: message.id), to: .handling)
+      return true
+    } catch {
+      log("\(key): that a message is being handled could not be stored: \(error)")
+      return false
+    }
+  }
+
+  /// A message that was no prompt is done, once its conversation has been told.
+  func settle(_ message: MessageReceived, _ key: ConversationKey, saying text: String? = nil) {
+    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled)
+    places[key]?.output.post(text.map { .report($0, end, .handled) } ?? .end(end, .handled))
   }
 
   /// Gives a message to the conversation's session, beginning one if there is none. Answers what to say about it.
@@ -93,12 +120,17 @@ extension Router {
     let key = key(link, message.conversation)
     let attachments = message.attachments ?? []
     guard !message.text.trimmingWhitespace().isEmpty || !attachments.isEmpty else {
-      await settle(message, key)
+      settle(message, key)
       return nil
     }
+    // Nothing new is begun: the next daemon finds it.
+    if isDraining { return nil }
     let session: Session
     if let id = earlier?.session, let meant = await host.session(id) {
       session = meant
+    } else if case .failure(let error) = await lookUp(key) {
+      // Another session would have nothing of what was said; the message stays as it is stored.
+      return "⚠️ Your message waits for the next start: \(error)"
     } else if let bound = await boundSession(key) {
       session = bound
       // A conversation that came back after a restart of its messenger watches again.
@@ -127,18 +159,15 @@ extension Router {
     case .next: return nil
     case .queued(let before):
       return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
+    case .parked: return nil
     case .closed:
       // Closed a moment ago from elsewhere: the message begins another.
       await forget(session)
       return await self.prompt(message, link, as: mode, earlier: earlier)
     case .full(let count):
-      do {
-        try await store.advance(prompt.key, to: .dropped)
-      } catch {
-        log("\(key): that a message was refused could not be stored: \(error)")
-      }
-      places[key]?.output.post(.settled(message: message.id, .failed))
-      return "❌ \(count) messages wait already, so this one was not taken. Try again later."
+      let text = "❌ \(count) messages wait already, so this one was not taken. Try again later."
+      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped), .failed))
+      return nil
     }
   }
 
@@ -149,7 +178,7 @@ extension Router {
     case .unclear(let hint): await say(hint, to: key)
     case .answer(let answer, let label): await settle(record, answer, label, by: message.sender, key)
     }
-    await settle(message, key)
+    defer { settle(message, key) }
     // Files that came with an answer are a message of their own, not lost.
     if let attachments = message.attachments, !attachments.isEmpty, let link = places[key]?.holder.current {
       var rest = message

@@ -26,11 +26,12 @@ extension Router {
       let bindings = try await store.bindings(of: link.name)
       let outbound = try await store.unsettledOutbound(of: link.name)
       let messages = try await store.unfinishedMessages(of: link.name)
-      for binding in bindings { await watchAgain(binding, link) }
       for record in outbound {
         let conversation = Conversation(id: record.conversation.conversation, kind: .dm)
         place(record.conversation, conversation, link).output.post(.resend(record))
       }
+      // Behind what is sent again: what a session says now comes after.
+      for binding in bindings { await watchAgain(binding, link) }
       for message in messages {
         place(message.stored.key.conversation, message.stored.message.conversation, link)
           .inbox.post(.recovered(message, link))
@@ -39,8 +40,8 @@ extension Router {
         log("\(link.name): \(messages.count) message(s) and \(outbound.count) send(s) were unfinished and are taken up")
       }
     } catch {
-      recovered.remove(link.name)
-      log("\(link.name): what was unfinished could not be read: \(error)")
+      // Not tried again by this daemon, which could not tell its own work from that of the last.
+      log("\(link.name): what was unfinished could not be read, and waits for the next start: \(error)")
     }
   }
 
@@ -53,9 +54,16 @@ extension Router {
     let message = unfinished.stored.message
     let words = SafeText.line(message.text, limit: 80)
     switch unfinished.stage {
-    case .received where unfinished.session == nil: await process(message, link, key)
     case .received, .dispatching:
-      if let answer = await prompt(message, link, as: .followUp, earlier: unfinished) { await say(answer, to: key) }
+      // Never the answer to a question: those of before are gone, and those of now were not asked yet.
+      guard case .command(let name, let arguments) = Self.kind(of: message) else {
+        _ = await prompt(message, link, as: .followUp, earlier: unfinished)
+        return
+      }
+      guard name == "steer" || name == "followup" else { return await process(message, link, key) }
+      var words = message
+      words.text = arguments
+      _ = await prompt(words, link, as: .followUp, earlier: unfinished)
     case .handling:
       report(
         "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.",
@@ -65,6 +73,25 @@ extension Router {
         "❌ " + Session.interruption("pi-relayd was restarted while the agent worked on \"\(words)\"."),
         MessageEnd(unfinished.stored.key, .interrupted))
     case .settled, .interrupted, .dropped: break
+    }
+  }
+
+  /// A message has ended in a session that its conversation has turned away from.
+  func endUnseen(_ end: MessageEnd, _ how: RunEnd) {
+    guard let output = places[end.key.conversation]?.output else {
+      nursery.add { [store, log] in
+        do {
+          try await store.advance(end.key, to: end.stage)
+        } catch {
+          log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
+        }
+      }
+      return
+    }
+    if case .failed(let why) = how {
+      output.post(.report("❌ In the session you left: \(why)", end, .failed))
+    } else {
+      output.post(.end(end, ConversationOutput.outcome(of: how)))
     }
   }
 

@@ -25,7 +25,7 @@ package actor Router: PluginAudience {
   var places: [ConversationKey: Place] = [:]
   private var holders: [String: LinkHolder] = [:]
   private var refusals = RefusalLimiter()
-  private var isDraining = false
+  private(set) var isDraining = false
   /// Messages on their way to the disk.
   private let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.
@@ -65,19 +65,15 @@ package actor Router: PluginAudience {
     self.timekeeper = timekeeper
     self.machine = machine
     self.log = log
-    watchers = SessionWatchers(dialogs: dialogs) { [nursery, store, log] end in
-      nursery.add {
-        do {
-          try await store.advance(end.key, to: end.stage)
-        } catch {
-          log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
-        }
-      }
-    }
+    watchers = SessionWatchers(dialogs: dialogs)
   }
 
   /// Runs conversations until `stop`.
   package func run() async {
+    // The router lives as long as the watchers: both end with the daemon.
+    watchers.whenEndedUnseen { [unowned self, nursery] end, how in
+      nursery.add { [self] in await endUnseen(end, how) }
+    }
     await nursery.run()
   }
 
@@ -141,18 +137,17 @@ package actor Router: PluginAudience {
   func dropTerminal(_ instance: String) async {
     guard holders[instance]?.current == nil else { return }
     holders.removeValue(forKey: instance)?.close()
-    recovered.remove(instance)
-    terminalGone(instance)
-    do {
-      try await store.forget(instance: instance)
-    } catch {
-      log("\(instance): that it is gone could not be stored: \(error)")
-    }
     for key in places.keys where key.instance == instance {
       guard let place = places.removeValue(forKey: key) else { continue }
       watchers.drop(key)
       place.inbox.close()
       place.output.close()
+    }
+    terminalGone(instance)
+    do {
+      try await store.forget(instance: instance)
+    } catch {
+      log("\(instance): that it is gone could not be stored: \(error)")
     }
   }
 
@@ -347,14 +342,18 @@ package actor Router: PluginAudience {
     places[key]?.output.post(.say(text, .notice, buttons: nil))
   }
 
-  /// The session that this conversation talks to, as far as there is one.
-  func binding(of key: ConversationKey) async -> String? {
+  func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {
     do {
-      return try await store.binding(of: key)
+      return .success(try await store.binding(of: key))
     } catch {
       log("\(key): its session could not be looked up: \(error)")
-      return nil
+      return .failure(error)
     }
+  }
+
+  /// The session that this conversation talks to, as far as there is one and it can be told.
+  func binding(of key: ConversationKey) async -> String? {
+    if case .success(let session) = await lookUp(key) { session } else { nil }
   }
 
   func boundSession(_ key: ConversationKey) async -> Session? {

@@ -8,11 +8,14 @@ final class SessionWatchers: Sendable {
   private let dialogs: DialogBroker
   private let watchers = Locked<[String: [ConversationKey: ConversationOutput]]>([:])
   /// Told of messages that have ended with nobody of their conversation watching any more.
-  private let endedUnseen: @Sendable (MessageEnd) -> Void
+  private let endedUnseen = Locked<(@Sendable (MessageEnd, RunEnd) -> Void)?>(nil)
 
-  init(dialogs: DialogBroker, endedUnseen: @escaping @Sendable (MessageEnd) -> Void) {
+  init(dialogs: DialogBroker) {
     self.dialogs = dialogs
-    self.endedUnseen = endedUnseen
+  }
+
+  func whenEndedUnseen(_ told: @escaping @Sendable (MessageEnd, RunEnd) -> Void) {
+    endedUnseen.withLock { $0 = told }
   }
 
   /// The conversation watches this session, and no other any more.
@@ -60,11 +63,11 @@ final class SessionWatchers: Sendable {
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
       settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
-    case .runEnded(let message, _, let stage):
+    case .runEnded(let message, let end, let stage):
       post(.event(event), to: session)
       guard let message else { return }
       let isSeen = watchers.withLock { $0[session]?[message.conversation] != nil }
-      if !isSeen { endedUnseen(MessageEnd(message, stage)) }
+      if !isSeen { endedUnseen.withLock { $0 }?(MessageEnd(message, stage), end) }
     default: post(.event(event), to: session)
     }
   }

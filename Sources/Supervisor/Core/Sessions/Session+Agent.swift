@@ -55,6 +55,10 @@ extension Session {
     try launch.prepare()
     let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
+    if isRestored {
+      await waitForAgents(marked: marker)
+      isRestored = false
+    }
     let connection = try PiConnection(
       .init(
         name: "session \(name)", path: program.path, arguments: launch.arguments,
@@ -78,6 +82,23 @@ extension Session {
       emit(.notice("This is the demo agent, not a real one: \(reason)"))
     }
     return connection
+  }
+
+  /// The agent of the daemon before may still be on its way out; two would write into one session file, and what it has
+  /// taken is not known before it has ended.
+  private func waitForAgents(marked marker: String) async {
+    guard let guardian = surroundings.guardian else { return }
+    let timekeeper = surroundings.timekeeper
+    for attempt in 0..<500 {
+      let signal = attempt < 300 ? 0 : SIGKILL
+      // Looks at every process there is: not on the loop.
+      let count = await withTaskExecutorPreference(globalConcurrentExecutor) {
+        guardian.endLeftovers(of: marker, signal: signal)
+      }
+      if count == 0 { return }
+      guard await timekeeper.sleep(for: .milliseconds(10)) else { return }
+    }
+    surroundings.log("session \(name): an agent of an earlier daemon does not end")
   }
 
   func stopAgent() async {

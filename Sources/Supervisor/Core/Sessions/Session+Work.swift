@@ -72,7 +72,8 @@ extension Session {
     }
     let last = await lastEntry(connection)
     if isParked { return leave() }
-    await advance(prompt, .dispatching(session: id, after: last))
+    await storeDispatch(of: prompt, after: last)
+    if isParked { return leave() }
     guard run?.aborting == false else {
       await conclude(prompt, .aborted, .dropped)
       return
@@ -215,6 +216,20 @@ extension Session {
     }
   }
 
+  /// What the next daemon would not know of must not reach the agent: waits until it can be stored, or nobody wants it.
+  private func storeDispatch(of prompt: Prompt, after last: String?) async {
+    var hasTold = false
+    while run?.aborting == false, !closed {
+      do {
+        return try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: last))
+      } catch {
+        if !hasTold { emit(.notice("⚠️ Your message waits: \(error)")) }
+        hasTold = true
+        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return }
+      }
+    }
+  }
+
   static func interruption(_ why: String) -> String {
     "\(why) What it had said is above; it is not run again by itself. The session goes on with your next message."
   }
@@ -291,13 +306,13 @@ extension Session {
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")
+    for prompt in taken { await advance(prompt, .settled) }
     emit(.runEnded(prompt.key, end, stage))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.
       requeue(left)
       await stopAgent()
     }
-    for prompt in taken { await advance(prompt, .settled) }
   }
 
   private func performCompaction(_ instructions: String?) async -> String {

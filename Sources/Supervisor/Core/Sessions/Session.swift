@@ -39,6 +39,8 @@ package actor Session {
   var closed = false
   /// The daemon ends: what waits stays as it is stored.
   var isParked = false
+  /// An earlier daemon had it, and its agent may not have ended yet.
+  var isRestored: Bool
   var activity = SessionStatus.Activity.stopped
   var connection: PiConnection?
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
@@ -72,7 +74,7 @@ package actor Session {
 
   package init(
     id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, pi: Config.Pi,
-    settings: Config.Sessions, surroundings: SessionSurroundings, nursery: Nursery,
+    settings: Config.Sessions, surroundings: SessionSurroundings, nursery: Nursery, isRestored: Bool = false,
     emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
     self.id = id
@@ -84,6 +86,7 @@ package actor Session {
     self.settings = settings
     self.surroundings = surroundings
     self.nursery = nursery
+    self.isRestored = isRestored
     self.emit = emit
   }
 
@@ -112,11 +115,13 @@ package actor Session {
     case full(Int)
     /// The session is no more.
     case closed
+    /// The daemon ends: the message stays as it is stored.
+    case parked
   }
 
   /// Takes a message; it runs when everything before it has.
   package func enqueue(_ prompt: Prompt) -> Enqueued {
-    guard !closed else { return .closed }
+    guard !closed else { return isParked ? .parked : .closed }
     guard queue.count < settings.maximumQueued else { return .full(queue.count) }
     let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
     queue.append(.prompt(prompt))
@@ -131,6 +136,14 @@ package actor Session {
     let prepared = await surroundings.prepare(prompt)
     // What the model cannot take goes the other way, where the person is told.
     guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else { return false }
+    // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
+    do {
+      try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: nil))
+    } catch {
+      surroundings.log("session \(name): a message was not given to the working agent: \(error)")
+      return false
+    }
+    guard run?.takesSteering == true, self.connection === connection else { return false }
     run?.steering.append(prompt)
     let command = PiCommand.steer(prepared.text, images: prepared.images)
     let answer = try? await connection.send(command, within: pi.answerTimeout)
@@ -310,8 +323,8 @@ package actor Session {
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
   /// daemon. Answers what was parked, in words; nil when there was nothing.
   func park() async -> String? {
-    let waiting = queue.count
-    let isRunning = run != nil
+    let waiting = queue.count { if case .prompt = $0 { true } else { false } }
+    let isRunning = run?.accepted == true
     closed = true
     isParked = true
     for case .compact(_, let continuation) in queue { continuation.resume(returning: "pi-relayd is stopping.") }

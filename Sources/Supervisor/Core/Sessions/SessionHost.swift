@@ -42,14 +42,18 @@ package actor SessionHost {
 
   /// Brings back the sessions of the daemon before this one; their agents sleep.
   package func restore(emit: @escaping @Sendable (String, SessionEvent) -> Void) async throws {
-    for record in try await surroundings.store.sessions() where sessions[record.id] == nil { _ = add(record, emit) }
+    for record in try await surroundings.store.sessions() where sessions[record.id] == nil {
+      _ = add(record, isRestored: true, emit)
+    }
   }
 
-  private func add(_ record: SessionRecord, _ emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
+  private func add(
+    _ record: SessionRecord, isRestored: Bool = false, _ emit: @escaping @Sendable (String, SessionEvent) -> Void
+  ) -> Session {
     let session = Session(
       id: record.id, name: record.name, directory: record.directory, model: record.model,
       wantsToolImages: record.wantsToolImages, pi: pi, settings: settings, surroundings: surroundings,
-      nursery: nursery, emit: { emit(record.id, $0) })
+      nursery: nursery, isRestored: isRestored, emit: { emit(record.id, $0) })
     sessions[record.id] = session
     order.append(record.id)
     names[record.id] = record.name

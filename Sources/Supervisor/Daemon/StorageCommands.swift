@@ -1,0 +1,67 @@
+import ArgumentParser
+import RelayPipes
+import RelayStore
+import Supervisor
+
+struct Backup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copy the state into a new file; the daemon goes on meanwhile.")
+  @Argument(help: "The file to write; it must not exist.") var file: String
+
+  func run() throws {
+    do {
+      try SQLiteStore.backUp(Surroundings().folders.database, to: file)
+      print("The state is in \(file).")
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      throw ExitStatus.failed
+    }
+  }
+}
+
+struct Restore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Take the state from a backup.",
+    discussion: "A daemon that runs is ended in good order and started again. The state of before is put aside.")
+  @Argument(help: "A file that `pi-relayd backup` wrote.") var file: String
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    do {
+      try surroundings.folders.prepare()
+      let backup = try StoredBackup(file, for: surroundings.folders.database)
+      let isRunning = surroundings.connect() != nil
+      if isRunning { try await Stop.stop(surroundings) }
+      let lock = try DaemonLock(surroundings.folders)
+      let aside = try withExtendedLifetime(lock) { try backup.putInPlace(stamp: Salvage.stamp()) }
+      print("The state is that of \(file)." + (aside.map { " That of before is in \($0)." } ?? ""))
+      lock.release()
+      if isRunning {
+        try await DetachedDaemon(surroundings).start()
+        print("pi-relayd runs again.")
+      }
+    } catch let exit as ExitCode {
+      throw exit
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      throw ExitStatus.failed
+    }
+  }
+}
+
+extension Doctor {
+  /// Puts a damaged database aside and saves what can be read of it.
+  static func repairDatabase(_ surroundings: Surroundings) throws {
+    do {
+      try surroundings.folders.prepare()
+      let lock = try DaemonLock(surroundings.folders)
+      defer { lock.release() }
+      let report = try Salvage.repair(surroundings.folders.database, stamp: Salvage.stamp())
+      print("The damaged files are in \(report.aside). Saved:")
+      for (table, count) in report.rows { print("  \(table): \(count)") }
+    } catch {
+      StandardError.say("pi-relayd: \(error)")
+      throw ExitStatus.failed
+    }
+  }
+}

@@ -1,0 +1,135 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Saves what can be read of a damaged database.
+package enum Salvage {
+  package struct Report: Sendable, Equatable {
+    /// Where the damaged files are now.
+    package var aside: String
+    /// Rows saved of each table.
+    package var rows: [(table: String, count: Int)]
+
+    package static func == (left: Report, right: Report) -> Bool {
+      left.aside == right.aside && left.rows.elementsEqual(right.rows) { $0 == $1 }
+    }
+  }
+
+  private static let suffixes = ["", "-wal", "-shm"]
+  private static let tables = ["message", "outbound", "session", "binding", "pluginState"]
+
+  /// Puts the database aside, and makes a new one of what can be read of it. For when no daemon runs.
+  ///
+  /// - Parameter stamp: tells apart what was put aside at different times.
+  package static func repair(_ path: String, stamp: String) throws(StoreError) -> Report {
+    let aside = "\(path).damaged-\(stamp)"
+    try move(path, to: aside)
+    _ = try SQLiteStore(path: path)
+    // Reading changes a database too; what was put aside stays as it is.
+    let copy = "\(path).salvage"
+    defer { remove(copy) }
+    do {
+      for suffix in suffixes where suffix != "-shm" && access(aside + suffix, F_OK) == 0 {
+        try FileManager.default.copyItem(atPath: aside + suffix, toPath: copy + suffix)
+      }
+      let new = try SQLiteConnection(path: path)
+      return Report(aside: aside, rows: try tables.map { ($0, try save($0, from: copy, to: new)) })
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// The time, for names of files: `20261122-155901`.
+  package static func stamp() -> String {
+    var now = time(nil)
+    var parts = tm()
+    gmtime_r(&now, &parts)
+    var text = [CChar](repeating: 0, count: 32)
+    let count = strftime(&text, text.count, "%Y%m%d-%H%M%S", &parts)
+    return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  static func move(_ path: String, to target: String) throws(StoreError) {
+    for suffix in suffixes where access(path + suffix, F_OK) == 0 {
+      guard rename(path + suffix, target + suffix) == 0 else {
+        throw StoreError("\(path + suffix) cannot be moved: \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+
+  static func remove(_ path: String) { for suffix in suffixes { unlink(path + suffix) } }
+
+  /// Reads from both ends: damage in the middle hides neither.
+  private static func save(_ table: String, from copy: String, to new: SQLiteConnection) throws -> Int {
+    var count = 0
+    guard let old = try? SQLiteConnection(path: copy) else { return 0 }
+    for order in ["ASC", "DESC"] {
+      try new.transaction {
+        // It ends where the damage begins.
+        try? old.each("SELECT * FROM \(table) ORDER BY 1 \(order)") { values in
+          let places = Array(repeating: "?", count: values.count).joined(separator: ", ")
+          count += try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", values)
+        }
+      }
+    }
+    return count
+  }
+}
+
+extension SQLiteStore {
+  /// Writes a copy of a database, in use or not, into a new file.
+  package static func backUp(_ path: String, to target: String) throws(StoreError) {
+    guard access(path, R_OK) == 0 else { throw StoreError("there is no database at \(path) yet") }
+    let descriptor = Glibc.open(target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw StoreError("\(target) cannot be made: \(String(cString: strerror(errno)))")
+    }
+    Glibc.close(descriptor)
+    do {
+      let connection = try SQLiteConnection(path: path)
+      try connection.execute("PRAGMA busy_timeout = 5000")
+      try connection.run("VACUUM INTO ?", .text(target))
+      let copy = Glibc.open(target, O_RDONLY | O_CLOEXEC)
+      defer { Glibc.close(copy) }
+      guard copy >= 0, fsync(copy) == 0 else {
+        throw StoreError("\(target) could not be written: \(String(cString: strerror(errno)))")
+      }
+    } catch {
+      unlink(target)
+      throw StoreError(error, path: path)
+    }
+  }
+}
+
+/// A backup that has been looked at and lies ready beside the database.
+package struct StoredBackup: Sendable {
+  private let database: String
+  private var ready: String { database + ".restore" }
+
+  /// Copies the backup, and checks the copy.
+  package init(_ file: String, for database: String) throws(StoreError) {
+    self.database = database
+    guard let contents = FileManager.default.contents(atPath: file) else {
+      throw StoreError("\(file) cannot be read: \(String(cString: strerror(errno)))")
+    }
+    let ready = database + ".restore"
+    Salvage.remove(ready)
+    do {
+      try contents.write(to: URL(filePath: ready))
+      let isBackup = try SQLiteConnection(path: ready).rows("PRAGMA user_version") { $0.integer(0) } != [0]
+      guard isBackup else { throw StoreError("\(file) is no backup of pi-relayd") }
+      _ = try SQLiteStore(path: ready)
+    } catch {
+      Salvage.remove(ready)
+      throw StoreError(error, path: file)
+    }
+  }
+
+  /// Exchanges the database for the backup. For when no daemon runs. Answers where the database of before is.
+  package func putInPlace(stamp: String) throws(StoreError) -> String? {
+    let aside = "\(database).before-restore-\(stamp)"
+    let had = access(database, F_OK) == 0
+    try Salvage.move(database, to: aside)
+    try Salvage.move(ready, to: database)
+    return had ? aside : nil
+  }
+}
