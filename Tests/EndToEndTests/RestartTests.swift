@@ -79,6 +79,8 @@ extension EndToEnd {
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("later", id: "2")
+        // In the session's queue by then; before that it would be found all the same, but not be counted.
+        await relay.messenger.waitForText("Queued")
         #expect(await relay.stop() == .exited(0))
         #expect(relay.log.contains { $0.contains("cut short; 1 waiting message(s) run after the next start") })
         try await relay.start()

@@ -81,6 +81,15 @@ extension SQLiteStore: Store {
     try await commits.write { try Self.advance(key, to: stage, at: time, $0) }
   }
 
+  package func endSoon(_ end: MessageEnd) {
+    let time = now()
+    commits.write {
+      try Self.advance(end.key, to: end.stage, at: time, $0)
+    } then: { [report] outcome in
+      if case .failure(let error) = outcome { report("that a message has ended could not be stored: \(error)") }
+    }
+  }
+
   static func advance(
     _ key: MessageKey, to stage: MessageStage, at time: Double, _ connection: SQLiteConnection
   ) throws {

@@ -14,6 +14,8 @@ package protocol Store: Sendable {
   func settled() async throws
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
+  /// Stores the end of a message with the next commit: a crash before that finds it as it was.
+  func endSoon(_ end: MessageEnd)
   /// Keeps the new words of a message that has not ended.
   func replace(_ key: MessageKey, text: String) async throws
   /// Messages of an instance that have not ended, oldest first.

@@ -109,7 +109,7 @@ actor ConversationOutput {
       await say(text, .notice, ending: end)
       await delivery.settled(end.key.id, outcome)
     case .end(let end, let outcome):
-      await delivery.end(end)
+      delivery.store.endSoon(end)
       await delivery.settled(end.key.id, outcome)
     case .resend(let record): await delivery.resend(record)
     case .ask(let record): await ask(record)
@@ -153,7 +153,7 @@ actor ConversationOutput {
     case .dialogOpened, .dialogWithdrawn: break
     case .runEnded(let message, let end, let stage):
       await endRun(end)
-      if let message, message.conversation == key { await delivery.end(MessageEnd(message, stage)) }
+      if let message, message.conversation == key { delivery.store.endSoon(MessageEnd(message, stage)) }
       let outcome = isIncomplete && end == .completed ? .failed : Self.outcome(of: end)
       isIncomplete = false
       if let message, message.conversation == key { await delivery.settled(message.id, outcome) }

@@ -62,15 +62,6 @@ struct Delivery: Sendable {
   /// Shows a question; where the messenger has no dialogs, as a message.
   func show(_ request: DialogShow) async -> Sent? { await deliver(.dialog(request), key: request.key) }
 
-  /// The end of a message that nothing more is to be said of.
-  func end(_ end: MessageEnd) async {
-    do {
-      try await store.advance(end.key, to: end.stage)
-    } catch {
-      log("\(conversation): that a message has ended could not be stored: \(error)")
-    }
-  }
-
   func edit(_ message: String, _ text: String, streaming: Bool = false) async -> EditOutcome {
     guard let link = await holder.wait() else { return .over }
     let request = MessageEdit(

@@ -79,13 +79,7 @@ extension Router {
   /// A message has ended in a session that its conversation has turned away from.
   func endUnseen(_ end: MessageEnd, _ how: RunEnd) {
     guard let output = places[end.key.conversation]?.output else {
-      nursery.add { [store, log] in
-        do {
-          try await store.advance(end.key, to: end.stage)
-        } catch {
-          log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
-        }
-      }
+      store.endSoon(end)
       return
     }
     if case .failed(let why) = how {
