@@ -59,6 +59,11 @@ import Testing
     #expect(try await store.accept(message("1"), state: nil))
   }
 
+  @Test func `where there is nothing, nothing is repaired`() {
+    #expect(throws: StoreError.self) { try Salvage.repair(path, stamp: "now") }
+    #expect(access(path, F_OK) != 0)
+  }
+
   @Test func `a backup holds what the log has not written back yet`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)

@@ -97,13 +97,8 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   /// Shows all values of each row.
-  func each(_ sql: String, _ body: ([Value]) throws -> Void) throws {
-    var failure: (any Error)?
-    try run(sql, []) { row in
-      guard failure == nil else { return }
-      do { try body(row.values) } catch { failure = error }
-    }
-    if let failure { throw failure }
+  func each(_ sql: String, _ body: ([Value]) -> Void) throws(SQLiteError) {
+    try run(sql, []) { body($0.values) }
   }
 
   /// Answers what `read` makes of each row.

@@ -21,6 +21,7 @@ package enum Salvage {
   ///
   /// - Parameter stamp: tells apart what was put aside at different times.
   package static func repair(_ path: String, stamp: String) throws(StoreError) -> Report {
+    guard access(path, F_OK) == 0 else { throw StoreError("there is no database at \(path): nothing to repair") }
     let aside = "\(path).damaged-\(stamp)"
     try move(path, to: aside)
     _ = try SQLiteStore(path: path)
@@ -59,19 +60,30 @@ package enum Salvage {
   static func remove(_ path: String) { for suffix in suffixes { unlink(path + suffix) } }
 
   /// Reads from both ends: damage in the middle hides neither.
+  ///
+  /// - Throws: what the new database says; what the old one says is where the damage begins.
   private static func save(_ table: String, from copy: String, to new: SQLiteConnection) throws -> Int {
     var count = 0
-    guard let old = try? SQLiteConnection(path: copy) else { return 0 }
     for order in ["ASC", "DESC"] {
       try new.transaction {
-        // It ends where the damage begins.
-        try? old.each("SELECT * FROM \(table) ORDER BY 1 \(order)") { values in
-          let places = Array(repeating: "?", count: values.count).joined(separator: ", ")
-          count += try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", values)
+        for row in readable("SELECT * FROM \(table) ORDER BY 1 \(order)", of: copy) {
+          let places = Array(repeating: "?", count: row.count).joined(separator: ", ")
+          count += try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", row)
         }
       }
     }
     return count
+  }
+
+  /// The rows before the first that cannot be read.
+  private static func readable(_ sql: String, of copy: String) -> [[SQLiteConnection.Value]] {
+    var rows: [[SQLiteConnection.Value]] = []
+    do {
+      try SQLiteConnection(path: copy).each(sql) { rows.append($0) }
+    } catch {
+      // Here the damage begins, or the whole file is no database; what was put aside is kept for closer looks.
+    }
+    return rows
   }
 }
 

@@ -121,13 +121,7 @@ extension Delivery {
     var deaths = 0
     if mayHaveArrived {
       guard let link = await holder.wait() else { return nil }
-      switch await resolve(key, after: link) {
-      case .sent(let message):
-        settle(key, .sent(message: message))
-        return Sent(message: message)
-      case .notSent: break
-      case .unknowable: mark = true
-      }
+      if let sent = await found(key, after: link, &mark) { return sent }
     }
     for number in 0..<Self.maximumAttempts {
       guard let link = await holder.wait() else { return nil }
@@ -151,13 +145,7 @@ extension Delivery {
             settle(key, .failed("it ended the messenger \(deaths) times"))
             return nil
           }
-          switch await resolve(key, after: link) {
-          case .sent(let message):
-            settle(key, .sent(message: message))
-            return Sent(message: message)
-          case .notSent: break
-          case .unknowable: mark = true
-          }
+          if let sent = await found(key, after: link, &mark) { return sent }
           if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }
       }
@@ -165,6 +153,19 @@ extension Delivery {
     log("\(conversation): a message was given up after \(Self.maximumAttempts) tries")
     settle(key, .failed("given up after \(Self.maximumAttempts) tries"))
     return nil
+  }
+
+  /// What was sent after all. Where nobody can tell, the next try is to be marked.
+  private func found(_ key: String, after failed: PluginLink, _ mark: inout Bool) async -> Sent? {
+    switch await resolve(key, after: failed) {
+    case .sent(let message):
+      settle(key, .sent(message: message))
+      return Sent(message: message)
+    case .notSent: return nil
+    case .unknowable:
+      mark = true
+      return nil
+    }
   }
 
   private static func nextStep(after error: any Error, attempt: Int) -> NextStep {

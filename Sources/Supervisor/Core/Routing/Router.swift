@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import PiRPC
 package import RelayConfig
-package import RelayPipes
+internal import RelayPipes
 package import RelayStore
 internal import RelayWire
 
@@ -24,10 +24,10 @@ package actor Router: PluginAudience {
   let watchers: SessionWatchers
   var places: [ConversationKey: Place] = [:]
   private var holders: [String: LinkHolder] = [:]
-  private var refusals = RefusalLimiter()
+  var refusals = RefusalLimiter()
   private(set) var isDraining = false
   /// Messages on their way to the disk.
-  private let accepting = Locked(0)
+  let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.
   var recovered: Set<String> = []
 
@@ -151,160 +151,11 @@ package actor Router: PluginAudience {
     }
   }
 
-  private func holder(_ instance: String) -> LinkHolder {
+  func holder(_ instance: String) -> LinkHolder {
     if let holder = holders[instance] { return holder }
     let holder = LinkHolder()
     holders[instance] = holder
     return holder
-  }
-
-  // MARK: - Requests of plugins
-
-  package func received(_ request: IncomingRequest, from link: PluginLink) async {
-    do {
-      // What concerns a message, or follows it, does not overtake it.
-      if request.method != MessageReceived.method, accepting.withLock({ $0 > 0 }) { try await store.settled() }
-      switch request.method {
-      case Ping.method: request.reply(Empty())
-      case StateSave.method: try await saveState(request, link)
-      case MessageReceived.method: try receive(request.params(MessageReceived.self), request, link)
-      case MessageEdited.method: try await edited(request.params(MessageEdited.self), link, request)
-      case MessageDeleted.method: try await deleted(request.params(MessageDeleted.self), link, request)
-      case CommandInvoked.method: try invoked(request.params(CommandInvoked.self), link, request)
-      case ActionInvoked.method: try await pressed(request.params(ActionInvoked.self), link, request)
-      case CommandComplete.method: try await complete(request.params(CommandComplete.self), link, request)
-      case ConversationClosed.method, ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
-      default: throw WireError(.methodNotFound, "there is no method \(request.method)")
-      }
-    } catch let error as WireError {
-      request.fail(error)
-    } catch {
-      log("\(link.name): \(request.method) failed: \(error)")
-      request.fail(WireError(.internalError, "it could not be stored; send it again"))
-    }
-  }
-
-  private func saveState(_ request: IncomingRequest, _ link: PluginLink) async throws {
-    let state = try request.params(StateSave.self).state
-    guard try JSONCoding.encode(state).count <= StateSave.maximumBytes else {
-      throw WireError(.invalidParams, "state.save: the state is over \(StateSave.maximumBytes) bytes")
-    }
-    try await store.savePluginState(state, of: link.name)
-    request.reply(Empty())
-  }
-
-  /// Checks, stores and queues a message, and then answers. Does not wait for the disk: what a messenger sends meanwhile
-  /// shares the commit.
-  private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) throws {
-    guard try isWelcome(message, link) else {
-      request.reply(MessageReceived.Reply(stored: false))
-      return
-    }
-    let key = key(link, message.conversation)
-    let inbox = place(key, message.conversation, link).inbox
-    let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
-    accepting.withLock { $0 += 1 }
-    store.accept(stored, state: message.state) { [log, accepting] result in
-      switch result {
-      case .success(let isNew):
-        if isNew { inbox.post(.message(message, link)) }
-        request.reply(MessageReceived.Reply(stored: isNew))
-      case .failure(let error):
-        log("\(key): a message was not taken: \(error)")
-        request.fail(WireError(.internalError, "it could not be stored; send it again"))
-      }
-      accepting.withLock { $0 -= 1 }
-    }
-  }
-
-  /// Whether a message is to be stored at all.
-  ///
-  /// - Throws: what is wrong with it.
-  private func isWelcome(_ message: MessageReceived, _ link: PluginLink) throws(WireError) -> Bool {
-    try requireMessenger(link)
-    guard message.text.utf8.count <= Self.longestText else {
-      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
-    }
-    guard message.attachments?.count ?? 0 <= Self.mostAttachments else {
-      throw WireError(.invalidParams, "attachments: more than \(Self.mostAttachments)")
-    }
-    if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
-    // Authorised before any effect, storing included: a stranger must not fill the disk either.
-    guard Authorisation.allows(message.sender, through: link) else {
-      refuse(message.sender, message.conversation, link)
-      return false
-    }
-    return true
-  }
-
-  private func requireMessenger(_ link: PluginLink) throws(WireError) {
-    guard link.isMessenger else {
-      throw WireError(.forbidden, "only a plugin of kind messenger may send this")
-    }
-  }
-
-  private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginLink) {
-    // A stranger costs a line and a refusal now and then, and no more: neither a conversation nor the log.
-    guard sender.bot != true, refusals.shouldTell("\(link.name):\(sender.id)", now: timekeeper.now()) else { return }
-    log("\(link.name): \(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
-    guard conversation.kind == .dm else { return }
-    let delivery = Delivery(
-      conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper, log: log)
-    nursery.add { _ = await delivery.send("Not authorized.", role: .notice) }
-  }
-
-  // Edits and deletions go the way of the messages they concern, behind them.
-  private func edited(_ edit: MessageEdited, _ link: PluginLink, _ request: IncomingRequest) async throws {
-    try requireMessenger(link)
-    if Authorisation.allows(edit.sender, through: link) {
-      places[key(link, edit.conversation)]?.inbox.post(.edit(edit))
-    }
-    request.reply(Empty())
-  }
-
-  private func deleted(_ deletion: MessageDeleted, _ link: PluginLink, _ request: IncomingRequest) async throws {
-    try requireMessenger(link)
-    if deletion.sender.map({ Authorisation.allows($0, through: link) }) ?? true {
-      places[key(link, deletion.conversation)]?.inbox.post(.deletion(deletion))
-    }
-    request.reply(Empty())
-  }
-
-  private func invoked(_ command: CommandInvoked, _ link: PluginLink, _ request: IncomingRequest) throws {
-    let text = "/\(command.name)" + (command.arguments.map { " \($0)" } ?? "")
-    let message = MessageReceived(
-      id: "command:\(command.id)", conversation: command.conversation, sender: command.sender, text: text)
-    try receive(message, request, link)
-  }
-
-  private func pressed(_ action: ActionInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {
-    try requireMessenger(link)
-    guard Authorisation.allows(action.sender, through: link) else {
-      refuse(action.sender, action.conversation, link)
-      request.reply(ActionInvoked.Reply(stored: false))
-      return
-    }
-    place(key(link, action.conversation), action.conversation, link).inbox.post(.action(action, link))
-    request.reply(ActionInvoked.Reply(stored: true))
-  }
-
-  private func complete(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async throws {
-    try requireMessenger(link)
-    guard Authorisation.allows(ask.sender, through: link) else {
-      request.reply(CommandComplete.Reply(completions: []))
-      return
-    }
-    let text = ask.text.trimmingWhitespace()
-    guard text.hasPrefix("/"), !text.contains(" ") else {
-      let names = text.hasPrefix("/use") ? await host.statuses().map { "/use \($0.name)" } : []
-      request.reply(CommandComplete.Reply(completions: names.filter { $0.hasPrefix(ask.text) }))
-      return
-    }
-    var names = CommandRegistry.all.flatMap { [$0.name] + $0.aliases }
-    if let session = await boundSession(key(link, ask.conversation)) {
-      names += await session.agentCommands().map(\.name)
-    }
-    request.reply(CommandComplete.Reply(completions: names.map { "/\($0)" }.filter { $0.hasPrefix(text) }.sorted()))
   }
 
   // MARK: - Conversations
