@@ -119,7 +119,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "RelayPipes", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "pi-relay-attachments",
+        "CLinux", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
+        "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
       ],
       swiftSettings: strict),

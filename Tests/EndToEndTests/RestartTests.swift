@@ -1,4 +1,6 @@
+import FoundationEssentials
 import Glibc
+import RelayStore
 import RelayWire
 import Supervisor
 import TestSupport
@@ -49,6 +51,80 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
         #expect(await relay.messenger.texts().count { $0.contains("pi-relayd was restarted") } == 1)
         #expect(await relay.messenger.texts(role: .answer).count { $0.hasPrefix("You wrote: first") } == 1)
+      }
+    }
+
+    @Test func `a message that was growing is completed with all that it showed`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick brown fox jumps")
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        let answers = await relay.messenger.messages.filter { $0.role == .answer }
+        #expect(answers.count == 1)
+        let shown = try #require(answers.first)
+        #expect(!shown.isGrowing)
+        // What it came to is the longest that it showed: nothing is taken back.
+        #expect(shown.history.allSatisfy { shown.text.utf8.count >= $0.utf8.count })
+        let streams = relay.folders.streams
+        #expect(try FileManager.default.contentsOfDirectory(atPath: streams).isEmpty)
+      }
+    }
+
+    @Test func `a question that was open is closed`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      try await RelayFixture.run(capabilities: capabilities) { relay in
+        try await relay.messenger.say("/select", id: "1")
+        await relay.messenger.waitForText("Which colour?")
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        await relay.messenger.waitForText("The question was withdrawn")
+        let dialogs = await relay.messenger.messages.filter { $0.role == .dialog }
+        #expect(dialogs.map(\.text) == ["✖ The question was withdrawn: pi-relayd was restarted."])
+        #expect(dialogs.allSatisfy { $0.buttons == nil })
+      }
+    }
+
+    @Test func `what was typed for a question that is gone is no prompt`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        _ = await relay.stop()
+        // As the daemon stores it while a question waits; it ended before it could look at it.
+        let message = MessageReceived(
+          id: "2", conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: "yes")
+        let place = ConversationKey(instance: "fake/default", conversation: "c1")
+        let store = try SQLiteStore(path: relay.folders.database)
+        let stored = StoredMessage(key: MessageKey(conversation: place, id: "2"), message: message, isAnswer: true)
+        #expect(try await store.accept(stored, state: nil))
+        await store.close()
+        try await relay.start()
+        await relay.messenger.waitForText("so \"yes\" did not answer it")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        #expect(await relay.messenger.texts(role: .answer).count == 1)
+      }
+    }
+
+    @Test func `what a running tool showed is removed`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/tool 60000", id: "1")
+        await relay.messenger.waitForText("⏳ Running")
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("⏳ Running") })
+      }
+    }
+
+    @Test func `an outcome that could not be told is told by the next daemon`() async throws {
+      try await RelayFixture.run { relay in
+        let refusal = WireError(.internalError, "not now")
+        await relay.messenger.fail(MessageSettled.method, with: [refusal, refusal, refusal])
+        try await relay.messenger.say("hello", id: "1")
+        try await relay.waitForLog("the outcome of a message could not be told")
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).count == 1)
       }
     }
 

@@ -61,10 +61,10 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       try await store.advance(message("2").key, to: .accepted(session: "s"))
       try await store.saveSession(session)
       try await store.bind(binding, because: nil)
-      try await store.recordOutbound(send("k1"), ending: nil)
-      try await store.recordOutbound(send("k2"), ending: nil)
+      try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
+      try await store.recordOutbound([send("k2")], ending: nil, closing: nil)
       store.settleOutboundSoon("k1", .sent(message: "p1"))
-      try await store.recordOutbound(send("k3"), ending: nil)
+      try await store.recordOutbound([send("k3")], ending: nil, closing: nil)
     }
     // The first is not closed: its process might as well have been killed.
     let store = try SQLiteStore(path: path)
@@ -76,7 +76,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.bindings(of: "discord.default") == [binding])
     #expect(try await store.binding(of: place) == "s")
     #expect(try await store.pluginState(of: "discord.default") == ["a": "b"])
-    #expect(try await store.unsettledOutbound(of: "discord.default") == [send("k2"), send("k3")])
+    #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record) == [send("k2"), send("k3")])
     #expect(try await store.result(of: "k1") == .sent(message: "p1"))
     #expect(try await store.result(of: "k2") == nil)
   }
@@ -132,14 +132,14 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       _ = try await store.accept(message("1", in: key), state: ["a": 1])
       try await store.bind(Binding(key: key, conversation: Conversation(id: "c1"), session: "s"), because: nil)
     }
-    try await store.recordOutbound(send("k"), ending: nil)
+    try await store.recordOutbound([send("k")], ending: nil, closing: nil)
     #expect(try await store.instances() == ["attached/t1", "discord.default"])
     try await store.forget(instance: "attached/t1")
     #expect(try await store.instances() == ["discord.default"])
     #expect(try await store.unfinishedMessages(of: "attached/t1").isEmpty)
     #expect(try await store.pluginState(of: "attached/t1") == nil)
     #expect(try await store.unfinishedMessages(of: "discord.default").count == 1)
-    #expect(try await store.unsettledOutbound(of: "discord.default").count == 1)
+    #expect(try await store.unfinishedOutbound(of: "discord.default").count == 1)
     #expect(try await store.binding(of: place) == "s")
   }
 
@@ -148,8 +148,8 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let store = try SQLiteStore(path: path, now: { clock.value })
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
     try await store.advance(message("1").key, to: .settled)
-    try await store.recordOutbound(send("k1"), ending: nil)
-    try await store.recordOutbound(send("k2"), ending: nil)
+    try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
+    try await store.recordOutbound([send("k2")], ending: nil, closing: nil)
     store.settleOutboundSoon("k1", .sent(message: "p"))
     clock.value = 2_000
     try await store.advance(message("2").key, to: .dropped)
@@ -158,7 +158,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.stage(of: message("2").key) == .dropped)
     #expect(try await store.stage(of: message("3").key) == .received)
     #expect(try await store.result(of: "k1") == nil)
-    #expect(try await store.unsettledOutbound(of: "discord.default") == [send("k2")])
+    #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record) == [send("k2")])
   }
 
   @Test func `many callers at once are all stored, each told of its own`() async throws {
@@ -173,20 +173,61 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
 
   @Test func `one that fails takes nothing of its neighbours with it`() async throws {
     let store = try SQLiteStore(path: path)
-    try await store.recordOutbound(send("k"), ending: nil)
+    try await store.recordOutbound([send("k")], ending: nil, closing: nil)
     let outcomes = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<50 {
         group.addTask {
           // Every fifth uses a key that is taken.
           let key = number % 5 == 0 ? "k" : "k\(number)"
-          do { try await store.recordOutbound(send(key), ending: nil) } catch { return false }
+          do { try await store.recordOutbound([send(key)], ending: nil, closing: nil) } catch { return false }
           return true
         }
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
     #expect(outcomes.count { $0 } == 40)
-    #expect(try await store.unsettledOutbound(of: "discord.default").count == 41)
+    #expect(try await store.unfinishedOutbound(of: "discord.default").count == 41)
+  }
+
+  @Test func `what grows, and what waits, is found until it is closed`() async throws {
+    let store = try SQLiteStore(path: path)
+    var growing = send("k1")
+    if case .message(var message) = growing.request {
+      message.streaming = true
+      growing.request = .message(message)
+    }
+    let question = OutboundRecord(
+      key: "k2", conversation: place,
+      request: .dialog(DialogShow(key: "k2", conversation: "c1", dialog: "d", kind: .confirm, text: "?")))
+    try await store.recordOutbound([growing, question, send("k3")], ending: nil, closing: nil)
+    store.settleOutboundSoon("k1", .sent(message: "p1"))
+    store.settleOutboundSoon("k3", .sent(message: "p3"))
+    try await store.settled()
+    #expect(
+      try await store.unfinishedOutbound(of: "discord.default") == [
+        UnfinishedOutbound(record: growing, message: "p1"), UnfinishedOutbound(record: question),
+      ])
+    try await store.prune(endedBefore: .greatestFiniteMagnitude)
+    try await store.recordOutbound([send("k4")], ending: nil, closing: "k1")
+    store.settleOutboundSoon("k2", .failed("gone"))
+    try await store.settled()
+    #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record) == [send("k4")])
+  }
+
+  @Test func `an outcome is known until it has been told`() async throws {
+    let store = try SQLiteStore(path: path)
+    for id in ["1", "2"] { _ = try await store.accept(message(id), state: nil) }
+    let ends = [
+      MessageEnd(message("1").key, .settled, .answered), MessageEnd(message("2").key, .interrupted, .failed),
+    ]
+    try await store.end(ends[0])
+    try await store.recordOutbound([send("k")], ending: ends[1], closing: nil)
+    // It has ended already.
+    try await store.end(MessageEnd(message("1").key, .dropped, .stopped))
+    #expect(try await store.untoldEnds(of: "discord.default") == ends)
+    store.outcomeToldSoon(ends[0].key)
+    try await store.settled()
+    #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
   }
 
   @Test func `its files are for their owner alone`() async throws {

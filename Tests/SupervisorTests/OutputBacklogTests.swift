@@ -1,5 +1,6 @@
 import DequeModule
 import RelayPipes
+import RelayStore
 import RelayWire
 import Testing
 
@@ -42,7 +43,8 @@ import Testing
   }
 
   @Test func `a hundred thousand messages stay bounded; the newest are kept, and what settles things always`() async {
-    var items: [ConversationOutput.Item] = [.settled(message: "first", .answered)]
+    let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "first")
+    var items: [ConversationOutput.Item] = [.end(MessageEnd(key, .settled, .answered))]
     for number in 0..<100_000 { items.append(message(number)) }
     let left = await waiting(items)
     #expect(left.count <= OutputBacklog.limit + 1)
@@ -53,7 +55,7 @@ import Testing
       switch item {
       case .leftOut(_, let messages): lost += messages
       case .event(.messageEnded(let message)): texts.append(message.text)
-      case .settled: settled = true
+      case .end: settled = true
       default: Issue.record("\(item)")
       }
     }

@@ -29,6 +29,8 @@ package actor FakeMessenger {
   private(set) package var generation = 0
   private(set) package var messages: [Shown] = []
   private(set) package var outcomes: [String: MessageSettled.Outcome] = [:]
+  /// Outcomes of messages that had another before.
+  private(set) package var contradictions: [String] = []
   private(set) package var typing: [Bool] = []
   private(set) package var lastInitialize: InitializeRequest?
   private var watchers: [Int: @Sendable (isolated FakeMessenger) -> Bool] = [:]
@@ -120,10 +122,7 @@ package actor FakeMessenger {
     case Ping.method, Shutdown.method, CommandsChanged.method: request.reply(Empty())
     case MessageSend.method:
       let send = try request.params(MessageSend.self)
-      if let known = messages.first(where: { $0.key == send.key }), capabilities.idempotencyKey == true {
-        request.reply(Receipt(message: known.id))
-        return
-      }
+      if let known = known(send.key) { return request.reply(Receipt(message: known)) }
       let id = add(send.conversation, send.text, send.role, send.buttons, send.streaming ?? false, send.key)
       if swallowsAnswers > 0 {
         swallowsAnswers -= 1
@@ -134,6 +133,7 @@ package actor FakeMessenger {
       }
     case DialogShow.method:
       let show = try request.params(DialogShow.self)
+      if let known = known(show.key) { return request.reply(Receipt(message: known)) }
       let id = add(show.conversation, show.text, .dialog, show.buttons, false, show.key)
       request.reply(Receipt(message: id))
     case MessageEdit.method:
@@ -143,13 +143,28 @@ package actor FakeMessenger {
     case DialogClose.method:
       let close = try request.params(DialogClose.self)
       change(close.message, close.text, false)
+      removeButtons(of: close.message)
       request.reply(Empty())
+    case FileSend.method:
+      let file = try request.params(FileSend.self)
+      if let known = known(file.key) { return request.reply(Receipt(message: known)) }
+      let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? nil
+      guard let size else { throw WireError(.invalidParams, "there is no file \(file.path)") }
+      let id = add(
+        file.conversation, "\(file.caption ?? "")[\(file.name), \(size) bytes]", nil, nil, false, file.key)
+      request.reply(Receipt(message: id))
+    case MessageLookup.method where capabilities.lookup == true:
+      let lookup = try request.params(MessageLookup.self)
+      request.reply(MessageLookup.Reply(message: messages.first { $0.key == lookup.key }?.id))
     case MessageDelete.method:
       let deletion = try request.params(MessageDelete.self)
       messages.removeAll { $0.id == deletion.message }
       request.reply(Empty())
     case MessageSettled.method:
       let settled = try request.params(MessageSettled.self)
+      if let before = outcomes[settled.message], before != settled.outcome {
+        contradictions.append("\(settled.message) was \(before), then \(settled.outcome)")
+      }
       outcomes[settled.message] = settled.outcome
       request.reply(Empty())
     case TypingSet.method:
@@ -169,6 +184,15 @@ package actor FakeMessenger {
         id: id, conversation: conversation, text: text, role: role, buttons: buttons, isGrowing: grows,
         history: [text], key: key))
     return id
+  }
+
+  /// What this platform made of a key before, where it tells.
+  private func known(_ key: String) -> String? {
+    capabilities.idempotencyKey == true ? messages.first { $0.key == key }?.id : nil
+  }
+
+  private func removeButtons(of id: String) {
+    if let index = messages.firstIndex(where: { $0.id == id }) { messages[index].buttons = nil }
   }
 
   private func change(_ id: String, _ text: String, _ grows: Bool) {

@@ -47,10 +47,13 @@ package enum MessageStage: Sendable, Equatable {
 package struct StoredMessage: Sendable, Equatable {
   package var key: MessageKey
   package var message: MessageReceived
+  /// A question waited for an answer when it came.
+  package var isAnswer: Bool
 
-  package init(key: MessageKey, message: MessageReceived) {
+  package init(key: MessageKey, message: MessageReceived, isAnswer: Bool = false) {
     self.key = key
     self.message = message
+    self.isAnswer = isAnswer
   }
 }
 
@@ -71,6 +74,7 @@ package struct OutboundRecord: Sendable, Equatable {
     case edit(MessageEdit)
     case file(FileSend)
     case dialog(DialogShow)
+    case close(DialogClose)
   }
 
   package var key: String
@@ -82,16 +86,42 @@ package struct OutboundRecord: Sendable, Equatable {
     self.conversation = conversation
     self.request = request
   }
+
+  /// What it shows is to be changed yet: a message that grows, a question that waits.
+  package var isOpen: Bool {
+    switch request {
+    case .message(let message): message.streaming == true
+    case .dialog: true
+    case .edit, .file, .close: false
+    }
+  }
+
+  /// The same, with nothing to come.
+  package var complete: OutboundRecord {
+    guard case .message(var message) = request else { return self }
+    message.streaming = nil
+    return OutboundRecord(key: key, conversation: conversation, request: .message(message))
+  }
+}
+
+/// What an earlier daemon sent, or was about to send, and did not bring to its end.
+package struct UnfinishedOutbound: Sendable, Equatable {
+  package var record: OutboundRecord
+  /// The platform's id, where it is known to have arrived: then it is still open.
+  package var message: String?
 }
 
 /// A message and how it ended.
 package struct MessageEnd: Sendable, Equatable {
   package var key: MessageKey
   package var stage: MessageStage
+  /// What its messenger is to be told.
+  package var outcome: MessageSettled.Outcome
 
-  package init(_ key: MessageKey, _ stage: MessageStage) {
+  package init(_ key: MessageKey, _ stage: MessageStage, _ outcome: MessageSettled.Outcome) {
     self.key = key
     self.stage = stage
+    self.outcome = outcome
   }
 }
 

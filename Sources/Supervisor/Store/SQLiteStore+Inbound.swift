@@ -36,7 +36,7 @@ extension MessageStage {
 }
 
 extension MessageKey {
-  fileprivate var values: (SQLiteConnection.Value, SQLiteConnection.Value, SQLiteConnection.Value) {
+  var values: (SQLiteConnection.Value, SQLiteConnection.Value, SQLiteConnection.Value) {
     (.text(conversation.instance), .text(conversation.conversation), .text(id))
   }
 }
@@ -67,12 +67,14 @@ extension SQLiteStore: Store {
     let instance = message.key.conversation.instance
     let body = try JSONCoding.encode(message.message)
     let stateBody = try state.map { try JSONCoding.encode($0) }
+    let isAnswer = message.isAnswer
     return { connection in
       if let stateBody { try Self.save(state: stateBody, of: instance, connection) }
       return try connection.run(
         """
-        INSERT INTO message (instance, conversation, id, stage, body) VALUES (?, ?, ?, 0, ?) ON CONFLICT DO NOTHING
-        """, key.0, key.1, key.2, .blob(body)) > 0
+        INSERT INTO message (instance, conversation, id, stage, body, isAnswer) VALUES (?, ?, ?, 0, ?, ?)
+        ON CONFLICT DO NOTHING
+        """, key.0, key.1, key.2, .blob(body), .integer(isAnswer ? 1 : 0)) > 0
     }
   }
 
@@ -81,12 +83,40 @@ extension SQLiteStore: Store {
     try await commits.write { try Self.advance(key, to: stage, at: time, $0) }
   }
 
-  package func endSoon(_ end: MessageEnd) {
+  package func end(_ end: MessageEnd) async throws {
     let time = now()
+    try await commits.write { try Self.end(end, at: time, $0) }
+  }
+
+  static func end(_ end: MessageEnd, at time: Double, _ connection: SQLiteConnection) throws {
+    let key = end.key.values
+    try connection.run(
+      """
+      UPDATE message SET stage = ?4, endedAt = ?5, outcome = ?6, body = NULL WHERE \(whichMessage) AND endedAt IS NULL
+      """, key.0, key.1, key.2, .integer(end.stage.code), .real(time), .text(end.outcome.rawValue))
+  }
+
+  package func outcomeToldSoon(_ key: MessageKey) {
+    let key = key.values
     commits.write {
-      try Self.advance(end.key, to: end.stage, at: time, $0)
+      try $0.run("UPDATE message SET outcome = NULL WHERE \(Self.whichMessage)", key.0, key.1, key.2)
     } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("that a message has ended could not be stored: \(error)") }
+      if case .failure(let error) = outcome { report("that an outcome was told could not be stored: \(error)") }
+    }
+  }
+
+  package func untoldEnds(of instance: String) async throws -> [MessageEnd] {
+    try await read { connection in
+      try connection.rows(
+        "SELECT conversation, id, stage, outcome FROM message WHERE instance = ? AND outcome IS NOT NULL ORDER BY number",
+        .text(instance)
+      ) { row in
+        MessageEnd(
+          MessageKey(
+            conversation: ConversationKey(instance: instance, conversation: row.text(0)), id: row.text(1)),
+          try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
+          MessageSettled.Outcome(rawValue: row.text(3)) ?? .handled)
+      }
     }
   }
 
@@ -124,7 +154,7 @@ extension SQLiteStore: Store {
     try await read { connection in
       try connection.rows(
         """
-        SELECT conversation, id, stage, session, entryBefore, body FROM message
+        SELECT conversation, id, stage, session, entryBefore, body, isAnswer FROM message
         WHERE instance = ? AND endedAt IS NULL ORDER BY number
         """, .text(instance)
       ) { row in
@@ -132,7 +162,7 @@ extension SQLiteStore: Store {
         return UnfinishedMessage(
           stored: StoredMessage(
             key: MessageKey(conversation: conversation, id: row.text(1)),
-            message: try JSONCoding.decode(MessageReceived.self, from: row.blob(5))),
+            message: try JSONCoding.decode(MessageReceived.self, from: row.blob(5)), isAnswer: row.integer(6) != 0),
           stage: try MessageStage(
             code: row.integer(2), session: row.optionalText(3), entryBefore: row.optionalText(4)),
           session: row.optionalText(3))

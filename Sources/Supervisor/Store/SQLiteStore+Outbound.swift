@@ -8,6 +8,7 @@ extension OutboundRecord.Request {
     case .file: 1
     case .dialog: 2
     case .edit: 3
+    case .close: 4
     }
   }
 
@@ -17,6 +18,7 @@ extension OutboundRecord.Request {
     case .file(let request): try JSONCoding.encode(request)
     case .dialog(let request): try JSONCoding.encode(request)
     case .edit(let request): try JSONCoding.encode(request)
+    case .close(let request): try JSONCoding.encode(request)
     }
   }
 
@@ -26,6 +28,7 @@ extension OutboundRecord.Request {
     case 1: self = .file(try JSONCoding.decode(FileSend.self, from: body))
     case 2: self = .dialog(try JSONCoding.decode(DialogShow.self, from: body))
     case 3: self = .edit(try JSONCoding.decode(MessageEdit.self, from: body))
+    case 4: self = .close(try JSONCoding.decode(DialogClose.self, from: body))
     default: throw StoreError("something to be sent is of kind \(code), which this version does not know")
     }
   }
@@ -58,15 +61,18 @@ extension OutboundResult {
 }
 
 extension SQLiteStore {
-  package func recordOutbound(_ record: OutboundRecord, ending: MessageEnd?) async throws {
-    let body = try record.request.encoded()
+  package func recordOutbound(_ records: [OutboundRecord], ending: MessageEnd?, closing: String?) async throws {
+    let rows = try records.map { ($0, try $0.request.encoded()) }
     let time = now()
     try await commits.write { connection in
-      if let ending { try Self.advance(ending.key, to: ending.stage, at: time, connection) }
-      try connection.run(
-        "INSERT INTO outbound (key, instance, conversation, kind, body) VALUES (?, ?, ?, ?, ?)", .text(record.key),
-        .text(record.conversation.instance), .text(record.conversation.conversation),
-        .integer(record.request.code), .blob(body))
+      if let ending { try Self.end(ending, at: time, connection) }
+      if let closing { try Self.close(closing, connection) }
+      for (record, body) in rows {
+        try connection.run(
+          "INSERT INTO outbound (key, instance, conversation, kind, body, isOpen) VALUES (?, ?, ?, ?, ?, ?)",
+          .text(record.key), .text(record.conversation.instance), .text(record.conversation.conversation),
+          .integer(record.request.code), .blob(body), .integer(record.isOpen ? 1 : 0))
+      }
     }
   }
 
@@ -74,8 +80,11 @@ extension SQLiteStore {
     let time = now()
     commits.write { connection in
       try connection.run(
-        "UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, body = NULL WHERE key = ?1", .text(key),
-        .integer(result.code), .text(result.detail), .real(time))
+        """
+        UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, isOpen = CASE WHEN ?2 = 0 THEN isOpen ELSE 0 END,
+          body = CASE WHEN ?2 = 0 AND isOpen THEN body END
+        WHERE key = ?1
+        """, .text(key), .integer(result.code), .text(result.detail), .real(time))
     } then: { [report] outcome in
       if case .failure(let error) = outcome { report("what became of a message could not be stored: \(error)") }
     }
@@ -89,16 +98,33 @@ extension SQLiteStore {
     }
   }
 
-  package func unsettledOutbound(of instance: String) async throws -> [OutboundRecord] {
+  package func closeOutboundSoon(_ key: String) {
+    commits.write {
+      try Self.close(key, $0)
+    } then: { [report] outcome in
+      if case .failure(let error) = outcome { report("that a message is complete could not be stored: \(error)") }
+    }
+  }
+
+  private static func close(_ key: String, _ connection: SQLiteConnection) throws {
+    try connection.run(
+      "UPDATE outbound SET isOpen = 0, body = CASE WHEN settledAt IS NULL THEN body END WHERE key = ? AND isOpen",
+      .text(key))
+  }
+
+  package func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound] {
     try await read { connection in
       try connection.rows(
         """
-        SELECT key, conversation, kind, body FROM outbound WHERE instance = ? AND settledAt IS NULL ORDER BY number
+        SELECT key, conversation, kind, body, detail FROM outbound
+        WHERE instance = ? AND (settledAt IS NULL OR isOpen) ORDER BY number
         """, .text(instance)
       ) { row in
-        OutboundRecord(
-          key: row.text(0), conversation: ConversationKey(instance: instance, conversation: row.text(1)),
-          request: try OutboundRecord.Request(code: row.integer(2), row.blob(3)))
+        UnfinishedOutbound(
+          record: OutboundRecord(
+            key: row.text(0), conversation: ConversationKey(instance: instance, conversation: row.text(1)),
+            request: try OutboundRecord.Request(code: row.integer(2), row.blob(3))),
+          message: row.optionalText(4))
       }
     }
   }
@@ -109,7 +135,7 @@ extension SQLiteStore {
   package func prune(endedBefore time: Double) async throws {
     try await commits.write { connection in
       try connection.run("DELETE FROM message WHERE endedAt < ?", .real(time))
-      try connection.run("DELETE FROM outbound WHERE settledAt < ?", .real(time))
+      try connection.run("DELETE FROM outbound WHERE settledAt < ? AND NOT isOpen", .real(time))
     }
   }
 }

@@ -80,7 +80,7 @@ extension SQLiteStore {
         try connection.rows(
           """
           SELECT instance FROM binding UNION SELECT instance FROM message WHERE endedAt IS NULL
-          UNION SELECT instance FROM outbound WHERE settledAt IS NULL
+          UNION SELECT instance FROM outbound WHERE settledAt IS NULL OR isOpen
           """
         ) { $0.text(0) })
     }
@@ -95,8 +95,8 @@ extension SQLiteStore {
         .real(time), .integer(MessageStage.dropped.code))
       try connection.run(
         """
-        UPDATE outbound SET result = 1, detail = 'the messenger is gone', settledAt = ?2, body = NULL
-        WHERE instance = ?1 AND settledAt IS NULL
+        UPDATE outbound SET result = 1, detail = 'the messenger is gone', settledAt = ?2, isOpen = 0, body = NULL
+        WHERE instance = ?1 AND (settledAt IS NULL OR isOpen)
         """, instance, .real(time))
       try connection.run("DELETE FROM binding WHERE instance = ?", instance)
       try connection.run("DELETE FROM pluginState WHERE instance = ?", instance)

@@ -64,11 +64,14 @@ package enum Salvage {
   /// - Throws: what the new database says; what the old one says is where the damage begins.
   private static func save(_ table: String, from copy: String, to new: SQLiteConnection) throws -> Int {
     var count = 0
+    // An older schema has fewer.
+    let columns = readable("SELECT group_concat(name, ', ') FROM pragma_table_info('\(table)')", of: copy)
+    guard case .text(let names)? = columns.first?.first else { return 0 }
     for order in ["ASC", "DESC"] {
       try new.transaction {
-        for row in readable("SELECT * FROM \(table) ORDER BY 1 \(order)", of: copy) {
+        for row in readable("SELECT \(names) FROM \(table) ORDER BY 1 \(order)", of: copy) {
           let places = Array(repeating: "?", count: row.count).joined(separator: ", ")
-          count += try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", row)
+          count += try new.run("INSERT OR IGNORE INTO \(table) (\(names)) VALUES (\(places))", row)
         }
       }
     }

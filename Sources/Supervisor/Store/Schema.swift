@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables]
+  static let migrations = [firstTables, whatIsOpen]
 
   static var version: Int { migrations.count }
 
@@ -54,5 +54,14 @@ enum Schema {
     CREATE INDEX bindingSession ON binding (session);
 
     CREATE TABLE pluginState (instance TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
+    """
+
+  private static let whatIsOpen = """
+    -- What was sent is to be changed yet: a message that grows, a question that waits.
+    ALTER TABLE outbound ADD COLUMN isOpen INTEGER NOT NULL DEFAULT 0;
+    -- How the message ended, for as long as its messenger has not been told.
+    ALTER TABLE message ADD COLUMN outcome TEXT;
+    -- It came while a question waited for an answer.
+    ALTER TABLE message ADD COLUMN isAnswer INTEGER NOT NULL DEFAULT 0;
     """
 }

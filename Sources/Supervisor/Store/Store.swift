@@ -14,8 +14,12 @@ package protocol Store: Sendable {
   func settled() async throws
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
-  /// Stores the end of a message with the next commit: a crash before that finds it as it was.
-  func endSoon(_ end: MessageEnd)
+  /// Stores the end of a message; who it is for is told of it only then.
+  func end(_ end: MessageEnd) async throws
+  /// The messenger knows how the message ended, or does not want to. With the next commit: it is told twice at worst.
+  func outcomeToldSoon(_ key: MessageKey)
+  /// Ends that the messenger has not been told of.
+  func untoldEnds(of instance: String) async throws -> [MessageEnd]
   /// Keeps the new words of a message that has not ended.
   func replace(_ key: MessageKey, text: String) async throws
   /// Messages of an instance that have not ended, oldest first.
@@ -25,13 +29,16 @@ package protocol Store: Sendable {
 
   // MARK: Outbound
 
-  /// Records what is about to be sent and, in the same step, the end of the message that it reports.
-  func recordOutbound(_ record: OutboundRecord, ending: MessageEnd?) async throws
+  /// Records what is about to be sent and, in the same step, the end of the message that it reports, and that what was
+  /// sent under the key `closing` needs no further change.
+  func recordOutbound(_ records: [OutboundRecord], ending: MessageEnd?, closing: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
   func settleOutboundSoon(_ key: String, _ result: OutboundResult)
+  /// What was sent under this key needs no further change.
+  func closeOutboundSoon(_ key: String)
   func result(of key: String) async throws -> OutboundResult?
-  /// What was recorded for an instance and not settled, in order.
-  func unsettledOutbound(of instance: String) async throws -> [OutboundRecord]
+  /// What was recorded for an instance and is not settled, or is open, in order.
+  func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound]
 
   // MARK: Sessions
 

@@ -110,7 +110,8 @@ package final class Daemon: Sendable {
         agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: { secrets.withLock { $0 } })
     )
     let router = Router(
-      host: sessions, store: store, services: services, timekeeper: timekeeper, machine: config.machine,
+      host: sessions, store: store, services: services, folders: folders, timekeeper: timekeeper,
+      machine: config.machine,
       terminalGone: { folders.remove($0) }, log: log)
     try await router.restore()
     let plugins = PluginHost(

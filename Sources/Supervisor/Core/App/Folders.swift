@@ -25,6 +25,8 @@ package struct Folders: Sendable, Equatable {
   package var state: String { home + "/state" }
   /// Everything that must survive.
   package var database: String { state + "/relay.db" }
+  /// What growing messages show.
+  package var streams: String { state + "/streams" }
   package var socket: String { run + "/control.sock" }
   package var lock: String { run + "/lock" }
   package var daemonLog: String { logs + "/pi-relayd.log" }
@@ -63,7 +65,7 @@ package struct Folders: Sendable, Equatable {
         description: "the path of the control socket is too long (\(socket.utf8.count) bytes, at most "
           + "\(Self.longestSocketPath)): \(socket); set PI_RELAY_HOME to a shorter path")
     }
-    for folder in [home, plugins, logs, run, state, sessions] { try makePrivate(folder) }
+    for folder in [home, plugins, logs, run, state, sessions, streams] { try makePrivate(folder) }
   }
 
   /// Makes a folder for this user only, with its parents; an existing one is made private.

@@ -44,29 +44,56 @@ extension ConversationOutput {
   func flush(final: Bool) async {
     stream.clean()
     let pieces = await render(stream.source, final: final)
+    if final { return await finish(with: pieces) }
     var consumed = 0
     for (index, piece) in pieces.enumerated() {
-      let isLast = index == pieces.count - 1
-      if isLast, !final {
+      if index == pieces.count - 1 {
         await show(piece.text, streaming: true)
         return
       }
       await show(piece.text, streaming: false)
       stream.fix(piece, after: consumed)
-      if !final, index == pieces.count - 2 { stream.reopen(with: piece.reopen) }
+      if index == pieces.count - 2 { stream.reopen(with: piece.reopen) }
       consumed = piece.consumed
     }
   }
 
+  /// The text is complete: what all its messages are to show is recorded in one step, so that it is shown wholly or, by
+  /// this daemon or the next, is known to be unfinished.
+  private func finish(with pieces: [FormatRender.Piece]) async {
+    guard let first = pieces.first else { return }
+    let rest = pieces.dropFirst().map { delivery.compose($0.text, role: .answer) }
+    guard await show(first.text, streaming: false, followedBy: rest) else { return }
+    for record in rest where await delivery.sendRecorded(record) == nil { isIncomplete = true }
+  }
+
   /// Makes the growing message show this text; begins one if there is none.
-  func show(_ text: String, streaming: Bool) async {
-    guard let message = stream.message else {
-      await begin(text, streaming: streaming)
-      return
+  ///
+  /// - Parameter rest: recorded together with the last change.
+  /// - Returns: false when nothing could be recorded.
+  @discardableResult
+  func show(_ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = []) async -> Bool {
+    guard let message = stream.message else { return await begin(text, streaming: streaming, followedBy: rest) }
+    if streaming {
+      if text == stream.shown { return true }
+      checkpoint?.write(stream.source)
+      await change(message, to: text, streaming: true, as: nil)
+      return true
     }
-    if text == stream.shown, streaming { return }
-    // What it comes to in the end must not get lost; what it shows on the way may.
-    let record = streaming ? nil : await delivery.recordLast(stream.mark + text, of: message)
+    // What it comes to in the end must not get lost; what it shows on the way is in the checkpoint.
+    let key = await delivery.recordLast(
+      stream.mark + text, of: message, closing: stream.key, followedBy: rest)
+    guard let key else {
+      isIncomplete = true
+      return false
+    }
+    endCheckpoint()
+    await change(message, to: text, streaming: false, as: key)
+    return true
+  }
+
+  /// - Parameter record: to be settled by the outcome.
+  private func change(_ message: String, to text: String, streaming: Bool, as record: String?) async {
     var deaths = 0
     for _ in 0..<Delivery.maximumAttempts {
       switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
@@ -115,12 +142,35 @@ extension ConversationOutput {
     }
   }
 
-  func begin(_ text: String, streaming: Bool) async {
-    let sent = await delivery.send(text, role: .answer, streaming: streaming)
+  @discardableResult
+  func begin(_ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = []) async -> Bool {
+    let record = delivery.compose(text, role: .answer, streaming: streaming)
+    if streaming {
+      checkpoint = checkpoints.begin(record.key)
+      checkpoint?.write(stream.source)
+    }
+    // One that is gone from the platform may have been growing under it.
+    let before = stream.key
+    let isRecorded = await delivery.record([record] + rest, closing: before)
+    if let before { checkpoints.remove(before) }
+    let sent = isRecorded ? await delivery.sendRecorded(record) : nil
     if sent == nil { isIncomplete = true }
+    if sent?.mayBeRepeat == true { checkpoint?.mark() }
+    take(sent, streaming: streaming)
+    stream.shown = text
+    return isRecorded
+  }
+
+  func take(_ sent: Delivery.Sent?, streaming: Bool) {
     stream.message = sent?.message
     stream.mark = sent?.mayBeRepeat == true ? Delivery.repeatMark : ""
-    stream.shown = text
+    stream.key = streaming ? sent?.key : nil
+  }
+
+  private func endCheckpoint() {
+    checkpoint = nil
+    if let key = stream.key { checkpoints.remove(key) }
+    stream.key = nil
   }
 
   func showPreview() async {

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
+internal import RelayStore
 internal import RelayWire
 
 // What tools do, and the images they return.
@@ -10,14 +11,26 @@ extension ConversationOutput {
     var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
     call.failed = failed ? true : nil
     finished.append(call)
-    if let message = progress.removeValue(forKey: id) { await delivery.delete(message) }
+    if let sent = progress.removeValue(forKey: id) { await remove(sent) }
     if settings.images == .automatic { for image in images { await send(image, from: name) } }
   }
 
   func showProgress(of id: String) async {
     guard let call = running[id], settings.output != .final else { return }
     await breakStream()
-    progress[id] = await delivery.send("⏳ Running \(SafeText.line(call.name))…", role: .tools)?.message
+    // It is to go again, so it counts as unfinished until it has.
+    let text = "⏳ Running \(SafeText.line(call.name))…"
+    progress[id] = await delivery.send(delivery.compose(text, role: .tools, streaming: true))
+  }
+
+  func removeProgress() async {
+    for sent in progress.values { await remove(sent) }
+    progress = [:]
+  }
+
+  func remove(_ sent: Delivery.Sent) async {
+    await delivery.delete(sent.message)
+    delivery.store.closeOutboundSoon(sent.key)
   }
 
   func flushTools() async {

@@ -12,14 +12,15 @@ actor ConversationOutput {
     case event(SessionEvent)
     case say(String, MessageRole, buttons: [[Button]]?)
     /// Says how a message ended of which nothing else is heard, and ends it.
-    case report(String, MessageEnd, MessageSettled.Outcome)
-    /// Something that an earlier daemon recorded and did not see settled.
-    case resend(OutboundRecord)
+    case report(String, MessageEnd)
+    /// Something that an earlier daemon recorded and did not bring to its end.
+    case resume(UnfinishedOutbound)
     case ask(DialogRecord)
     /// A message of which nothing more is to be said has ended.
-    case end(MessageEnd, MessageSettled.Outcome)
+    case end(MessageEnd)
+    /// The messenger has not been told how this message ended.
+    case tell(MessageEnd)
     case settleDialog(id: String, text: String)
-    case settled(message: String, MessageSettled.Outcome)
     case detached
     case flush(Int)
     case toolIsSlow(String)
@@ -46,6 +47,7 @@ actor ConversationOutput {
   let delivery: Delivery
   var settings: Settings
   let services: Services
+  let checkpoints: StreamCheckpoints
   let nursery: Nursery
   let timekeeper: Timekeeper
 
@@ -53,6 +55,8 @@ actor ConversationOutput {
   var capabilities: Capabilities
   var link: PluginLink?
   var stream = StreamedText()
+  /// Of the message that grows.
+  var checkpoint: StreamCheckpoint?
   /// Counts the agent's messages.
   var streamNumber = 0
   var flushNumber = 0
@@ -61,8 +65,8 @@ actor ConversationOutput {
   var notBefore: Duration = .zero
   var running: [String: FormatTool.Call] = [:]
   var finished: [FormatTool.Call] = []
-  var progress: [String: String] = [:]
-  var dialogs: [String: String] = [:]
+  var progress: [String: Delivery.Sent] = [:]
+  var dialogs: [String: Delivery.Sent] = [:]
   /// Some of the run's answer could not be shown.
   var isIncomplete = false
 
@@ -72,8 +76,10 @@ actor ConversationOutput {
   static let slowTool: Duration = .milliseconds(500)
 
   init(
-    delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services, nursery: Nursery
+    delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
+    checkpoints: StreamCheckpoints, nursery: Nursery
   ) {
+    self.checkpoints = checkpoints
     self.capabilities = capabilities
     key = delivery.conversation
     self.delivery = delivery
@@ -104,18 +110,16 @@ actor ConversationOutput {
     case .say(let text, let role, let buttons):
       await breakStream()
       await say(text, role, buttons: buttons)
-    case .report(let text, let end, let outcome):
+    case .report(let text, let end):
       await breakStream()
       await say(text, .notice, ending: end)
-      await delivery.settled(end.key.id, outcome)
-    case .end(let end, let outcome):
-      delivery.store.endSoon(end)
-      await delivery.settled(end.key.id, outcome)
-    case .resend(let record): await delivery.resend(record)
+      await delivery.tell(end)
+    case .end(let end): await delivery.end(end)
+    case .tell(let end): await delivery.tell(end)
+    case .resume(let unfinished): await resume(unfinished)
     case .ask(let record): await ask(record)
     case .settleDialog(let id, let text):
-      if let message = dialogs.removeValue(forKey: id) { await delivery.closeDialog(id, message: message, text: text) }
-    case .settled(let message, let outcome): await delivery.settled(message, outcome)
+      if let sent = dialogs.removeValue(forKey: id) { await delivery.closeDialog(id, shown: sent, text: text) }
     case .detached: await detach()
     case .flush(let number):
       if number == flushNumber { await flushNow() }
@@ -153,10 +157,13 @@ actor ConversationOutput {
     case .dialogOpened, .dialogWithdrawn: break
     case .runEnded(let message, let end, let stage):
       await endRun(end)
-      if let message, message.conversation == key { delivery.store.endSoon(MessageEnd(message, stage)) }
-      let outcome = isIncomplete && end == .completed ? .failed : Self.outcome(of: end)
+      let outcome = isIncomplete && end == .completed ? .failed : end.outcome
       isIncomplete = false
-      if let message, message.conversation == key { await delivery.settled(message.id, outcome) }
+      if let message, message.conversation == key { await delivery.end(MessageEnd(message, stage, outcome)) }
+    case .messageTaken(let message):
+      if message.conversation == key { await delivery.end(MessageEnd(message, .settled, .handled)) }
+    case .messageWithdrawn(let message):
+      if message.conversation == key { await delivery.end(MessageEnd(message, .dropped, .stopped)) }
     }
   }
 
@@ -186,11 +193,8 @@ actor ConversationOutput {
     beginStream()
     running = [:]
     finished = []
-    for message in progress.values { await delivery.delete(message) }
-    progress = [:]
-    for (id, message) in dialogs {
-      await delivery.closeDialog(id, message: message, text: "(moved to another session)")
-    }
+    await removeProgress()
+    for (id, sent) in dialogs { await delivery.closeDialog(id, shown: sent, text: "(moved to another session)") }
     dialogs = [:]
     await delivery.typing(false)
   }
@@ -201,8 +205,7 @@ actor ConversationOutput {
       beginStream()
     }
     await flushTools()
-    for message in progress.values { await delivery.delete(message) }
-    progress = [:]
+    await removeProgress()
     running = [:]
     await delivery.typing(false)
     switch end {
@@ -213,26 +216,17 @@ actor ConversationOutput {
     }
   }
 
-  static func outcome(of end: RunEnd) -> MessageSettled.Outcome {
-    switch end {
-    case .completed: .answered
-    case .aborted: .stopped
-    case .failed: .failed
-    case .handled: .handled
-    }
-  }
-
   // MARK: - Notices and questions
 
   /// - Parameter ending: the message whose end this reports.
   func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, ending: MessageEnd? = nil) async {
     let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
-    for (index, piece) in pieces.enumerated() {
-      _ = await delivery.send(
-        piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil,
-        ending: index == 0 ? ending : nil)
+    let records = pieces.enumerated().map { index, piece in
+      delivery.compose(piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil)
     }
+    guard await delivery.record(records, ending: ending) else { return }
+    for record in records { _ = await delivery.sendRecorded(record) }
   }
 
   func ask(_ record: DialogRecord) async {
@@ -242,6 +236,6 @@ actor ConversationOutput {
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
         text: record.question, buttons: record.buttons(within: capabilities.buttons), prefill: record.dialog.prefill,
-        expires: record.expires))?.message
+        expires: record.expires))
   }
 }

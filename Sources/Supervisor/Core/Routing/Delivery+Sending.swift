@@ -17,18 +17,37 @@ extension Delivery {
     case unknowable
   }
 
-  func deliver(_ request: OutboundRecord.Request, key: String, ending: MessageEnd? = nil) async -> Sent? {
-    let record = OutboundRecord(key: key, conversation: conversation, request: request)
-    guard await self.record(record, ending: ending) else { return nil }
-    return await send(record)
+  /// Records, in one step, what is then sent one by one.
+  ///
+  /// - Parameters:
+  ///   - ending: the message whose end this reports.
+  ///   - closing: what was sent under this key needs no further change.
+  func record(_ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil) async -> Bool {
+    for number in 0..<Self.maximumAttempts {
+      do {
+        try await store.recordOutbound(records, ending: ending, closing: closing)
+        return true
+      } catch {
+        log("\(conversation): a message is not sent before it is recorded: \(error)")
+        // Where nothing is stored any more, the message that it answers does not end either.
+        if (error as? StoreError)?.isLasting == true { return false }
+        guard await timekeeper.sleep(for: Self.backoff(number)) else { return false }
+      }
+    }
+    return false
   }
 
-  /// Records the last change of a message that has grown; answers the key to settle it by.
-  func recordLast(_ text: String, of message: String) async -> String? {
+  /// The last change of a message that has grown, with what follows it.
+  ///
+  /// - Parameter closing: what the message was sent under.
+  /// - Returns: the key to settle it by; nil when it could not be recorded.
+  func recordLast(
+    _ text: String, of message: String, closing: String?, followedBy rest: [OutboundRecord]
+  ) async -> String? {
     let key = UUID().uuidString
     let edit = MessageEdit(conversation: conversation.conversation, message: message, text: text)
     let record = OutboundRecord(key: key, conversation: conversation, request: .edit(edit))
-    return await self.record(record) ? key : nil
+    return await self.record([record] + rest, closing: closing) ? key : nil
   }
 
   func settle(_ key: String?, _ result: OutboundResult) {
@@ -38,15 +57,8 @@ extension Delivery {
   /// Sends what an earlier daemon recorded and did not see settled.
   func resend(_ record: OutboundRecord) async {
     switch record.request {
-    case .message(var message):
-      // What it would have grown to is another record, or lost with the run.
-      message.streaming = nil
-      var record = record
-      record.request = .message(message)
-      _ = await send(record, mayHaveArrived: true)
-    case .file: _ = await send(record, mayHaveArrived: true)
     case .edit(let edit): await resend(edit, key: record.key)
-    case .dialog(let dialog): await withdraw(dialog, key: record.key)
+    case .message, .file, .dialog, .close: _ = await sendRecorded(record, mayHaveArrived: true)
     }
   }
 
@@ -61,7 +73,9 @@ extension Delivery {
         guard deaths < Self.maximumDeaths else { return settle(key, .failed("it ended the messenger")) }
       case .gone, .failed:
         // As for one that is gone while it grows: what it was to say comes as a message of its own.
-        if await send(edit.text, role: .answer) != nil { settle(key, .failed("it cannot be changed any more")) }
+        if await send(compose(edit.text, role: .answer)) != nil {
+          settle(key, .failed("it cannot be changed any more"))
+        }
         return
       case .over: return
       }
@@ -69,28 +83,17 @@ extension Delivery {
     settle(key, .failed("given up after \(Self.maximumAttempts) tries"))
   }
 
-  /// The agent that asked is gone, and its question with it.
-  private func withdraw(_ dialog: DialogShow, key: String) async {
-    guard let link = await holder.wait() else { return }
+  /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
+  func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
+    let key = unfinished.record.key
+    if let message = unfinished.message { return Sent(key: key, message: message) }
+    guard let link = await holder.wait() else { return nil }
     if case .sent(let message) = await resolve(key, after: link) {
-      await closeDialog(dialog.dialog, message: message, text: "✖ The question was withdrawn: pi-relayd was restarted.")
+      settle(key, .sent(message: message))
+      return Sent(key: key, message: message)
     }
-    settle(key, .failed("the question was withdrawn"))
-  }
-
-  private func record(_ record: OutboundRecord, ending: MessageEnd? = nil) async -> Bool {
-    for number in 0..<Self.maximumAttempts {
-      do {
-        try await store.recordOutbound(record, ending: ending)
-        return true
-      } catch {
-        log("\(conversation): a message is not sent before it is recorded: \(error)")
-        // Where nothing is stored any more, the message that it answers does not end either.
-        if (error as? StoreError)?.isLasting == true { return false }
-        guard await timekeeper.sleep(for: Self.backoff(number)) else { return false }
-      }
-    }
-    return false
+    // The platform answers a repeat of the key with what it has.
+    return link.capabilities.idempotencyKey == true ? await sendRecorded(unfinished.record) : nil
   }
 
   private func perform(_ request: OutboundRecord.Request, _ link: PluginLink, marked: Bool) async throws -> String {
@@ -111,15 +114,25 @@ extension Delivery {
         return try await link.request(plain).message
       }
       return try await link.request(request).message
+    case .close(let request):
+      if link.capabilities.buttons != nil {
+        _ = try await link.request(request)
+      } else if link.capabilities.edit == true {
+        _ = try await link.request(
+          MessageEdit(conversation: request.conversation, message: request.message, text: request.text))
+      }
+      return request.message
     }
   }
 
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
-  private func send(_ record: OutboundRecord, mayHaveArrived: Bool = false) async -> Sent? {
+  func sendRecorded(_ record: OutboundRecord, mayHaveArrived: Bool = false) async -> Sent? {
     let key = record.key
     var mark = false
     var deaths = 0
-    if mayHaveArrived {
+    // Closing a question once more shows the same.
+    let isRepeatable = if case .close = record.request { true } else { false }
+    if mayHaveArrived, !isRepeatable {
       guard let link = await holder.wait() else { return nil }
       if let sent = await found(key, after: link, &mark) { return sent }
     }
@@ -128,7 +141,7 @@ extension Delivery {
       do {
         let message = try await perform(record.request, link, marked: mark)
         settle(key, .sent(message: message))
-        return Sent(message: message, mayBeRepeat: mark)
+        return Sent(key: key, message: message, mayBeRepeat: mark)
       } catch {
         if Task.isCancelled { return nil }
         switch Self.nextStep(after: error, attempt: number) {
@@ -145,7 +158,7 @@ extension Delivery {
             settle(key, .failed("it ended the messenger \(deaths) times"))
             return nil
           }
-          if let sent = await found(key, after: link, &mark) { return sent }
+          if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
           if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }
       }
@@ -160,7 +173,7 @@ extension Delivery {
     switch await resolve(key, after: failed) {
     case .sent(let message):
       settle(key, .sent(message: message))
-      return Sent(message: message)
+      return Sent(key: key, message: message)
     case .notSent: return nil
     case .unknowable:
       mark = true

@@ -33,22 +33,28 @@ struct Delivery: Sendable {
 
   /// A message on the platform.
   struct Sent: Equatable {
+    /// What it was sent under.
+    var key: String
     var message: String
     /// An earlier try may have arrived too; the text says so, and must go on saying it when it is changed.
     var mayBeRepeat = false
   }
 
-  /// Sends a new message; nil when it could not be sent.
+  /// A new message, to be recorded and sent.
   ///
-  /// - Parameter ending: the message whose end this reports; it ends in the step that records this.
-  func send(
-    _ text: String, role: MessageRole, replyTo: String? = nil, buttons: [[Button]]? = nil, streaming: Bool = false,
-    ending: MessageEnd? = nil
-  ) async -> Sent? {
+  /// - Parameter streaming: it is to be changed, or removed, later.
+  func compose(
+    _ text: String, role: MessageRole, buttons: [[Button]]? = nil, streaming: Bool = false
+  ) -> OutboundRecord {
     let request = MessageSend(
-      key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
-      buttons: buttons, streaming: streaming ? true : nil)
-    return await deliver(.message(request), key: request.key, ending: ending)
+      key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, buttons: buttons,
+      streaming: streaming ? true : nil)
+    return OutboundRecord(key: request.key, conversation: conversation, request: .message(request))
+  }
+
+  /// Records and sends something; nil when it could not be sent.
+  func send(_ record: OutboundRecord) async -> Sent? {
+    await self.record([record]) ? await sendRecorded(record) : nil
   }
 
   /// Sends a file beneath the instance's spool folder.
@@ -56,11 +62,13 @@ struct Delivery: Sendable {
     let request = FileSend(
       key: UUID().uuidString, conversation: conversation.conversation, path: path, name: name, mime: mime,
       caption: caption)
-    return await deliver(.file(request), key: request.key)
+    return await send(OutboundRecord(key: request.key, conversation: conversation, request: .file(request)))
   }
 
   /// Shows a question; where the messenger has no dialogs, as a message.
-  func show(_ request: DialogShow) async -> Sent? { await deliver(.dialog(request), key: request.key) }
+  func show(_ request: DialogShow) async -> Sent? {
+    await send(OutboundRecord(key: request.key, conversation: conversation, request: .dialog(request)))
+  }
 
   func edit(_ message: String, _ text: String, streaming: Bool = false) async -> EditOutcome {
     guard let link = await holder.wait() else { return .over }
@@ -98,29 +106,35 @@ struct Delivery: Sendable {
     }
   }
 
-  func closeDialog(_ dialog: String, message: String, text: String) async {
-    guard let link = await holder.wait() else { return }
+  /// Replaces a question that is settled.
+  func closeDialog(_ dialog: String, shown sent: Sent, text: String) async {
+    let request = DialogClose(
+      conversation: conversation.conversation, message: sent.message, dialog: dialog, text: text)
+    let record = OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .close(request))
+    if await self.record([record], closing: sent.key) { _ = await sendRecorded(record) }
+  }
+
+  /// Ends a message of which nothing more is to be said.
+  func end(_ end: MessageEnd) async {
     do {
-      if link.capabilities.buttons != nil {
-        _ = try await link.request(
-          DialogClose(conversation: conversation.conversation, message: message, dialog: dialog, text: text))
-      } else if link.capabilities.edit == true {
-        _ = try await link.request(
-          MessageEdit(conversation: conversation.conversation, message: message, text: text))
-      }
+      try await store.end(end)
     } catch {
-      log("\(conversation): a question could not be closed: \(error)")
+      log("\(conversation): that a message has ended could not be stored: \(error)")
+      return
     }
+    await tell(end)
   }
 
   /// Says how a person's message ended, where the messenger wants to know.
-  func settled(_ message: String, _ outcome: MessageSettled.Outcome) async {
-    let request = MessageSettled(conversation: conversation.conversation, message: message, outcome: outcome)
+  func tell(_ end: MessageEnd) async {
+    let request = MessageSettled(
+      conversation: conversation.conversation, message: end.key.id, outcome: end.outcome)
     for number in 0..<3 {
-      guard let link = await holder.wait(), link.capabilities.outcomes == true else { return }
+      guard let link = await holder.wait() else { return }
+      guard link.capabilities.outcomes == true else { return store.outcomeToldSoon(end.key) }
       do {
         _ = try await link.request(request)
-        return
+        return store.outcomeToldSoon(end.key)
       } catch {
         log("\(conversation): the outcome of a message could not be told: \(error)")
         guard await timekeeper.sleep(for: Self.backoff(number)) else { return }

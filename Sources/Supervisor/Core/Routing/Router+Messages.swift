@@ -63,7 +63,7 @@ extension Router {
     if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
   }
 
-  enum Kind {
+  enum Kind: Equatable {
     case command(String, arguments: String)
     case words
   }
@@ -107,8 +107,8 @@ extension Router {
 
   /// A message that was no prompt is done, once its conversation has been told.
   func settle(_ message: MessageReceived, _ key: ConversationKey, saying text: String? = nil) {
-    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled)
-    places[key]?.output.post(text.map { .report($0, end, .handled) } ?? .end(end, .handled))
+    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled, .handled)
+    places[key]?.output.post(text.map { .report($0, end) } ?? .end(end))
   }
 
   /// Gives a message to the conversation's session, beginning one if there is none. Answers what to say about it.
@@ -151,8 +151,6 @@ extension Router {
       prompt.entryBefore = after
     }
     if mode == .steer, await session.steer(prompt) {
-      // The run it goes into has an outcome of its own.
-      places[key]?.output.post(.settled(message: message.id, .handled))
       return "↪️ Told the working agent."
     }
     switch await session.enqueue(prompt) {
@@ -166,7 +164,7 @@ extension Router {
       return await self.prompt(message, link, as: mode, earlier: earlier)
     case .full(let count):
       let text = "❌ \(count) messages wait already, so this one was not taken. Try again later."
-      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped), .failed))
+      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped, .failed)))
       return nil
     }
   }

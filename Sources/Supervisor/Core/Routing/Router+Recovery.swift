@@ -10,6 +10,7 @@ extension Router {
   package func restore() async throws {
     let watchers = watchers
     try await host.restore { session, event in watchers.tell(session, event) }
+    try await sweepCheckpoints()
     // Terminals that do not come back within their grace were closed meanwhile.
     let terminals = try await store.instances().filter { $0.hasPrefix("attached/") }
     guard !terminals.isEmpty else { return }
@@ -19,17 +20,24 @@ extension Router {
     }
   }
 
+  private func sweepCheckpoints() async throws {
+    var keys: Set<String> = []
+    for instance in try await store.instances() {
+      keys.formUnion(try await store.unfinishedOutbound(of: instance).map(\.record.key))
+    }
+    checkpoints.sweep(keeping: keys)
+  }
+
   /// Takes up what was unfinished in an instance's conversations, in the order it came; once for each daemon.
   func recover(_ link: PluginLink) async {
     guard recovered.insert(link.name).inserted else { return }
     do {
       let bindings = try await store.bindings(of: link.name)
-      let outbound = try await store.unsettledOutbound(of: link.name)
+      let outbound = try await store.unfinishedOutbound(of: link.name)
       let messages = try await store.unfinishedMessages(of: link.name)
-      for record in outbound {
-        let conversation = Conversation(id: record.conversation.conversation, kind: .dm)
-        place(record.conversation, conversation, link).output.post(.resend(record))
-      }
+      let untold = try await store.untoldEnds(of: link.name)
+      for unfinished in outbound { output(unfinished.record.conversation, link).post(.resume(unfinished)) }
+      for end in untold { output(end.key.conversation, link).post(.tell(end)) }
       // Behind what is sent again: what a session says now comes after.
       for binding in bindings { await watchAgain(binding, link) }
       for message in messages {
@@ -45,6 +53,10 @@ extension Router {
     }
   }
 
+  private func output(_ key: ConversationKey, _ link: PluginLink) -> ConversationOutput {
+    place(key, Conversation(id: key.conversation, kind: .dm), link).output
+  }
+
   private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
     let place = place(binding.key, binding.conversation, link)
     if await host.session(binding.session) != nil { watchers.watch(binding.session, binding.key, place.output) }
@@ -54,6 +66,10 @@ extension Router {
     let message = unfinished.stored.message
     let words = SafeText.line(message.text, limit: 80)
     switch unfinished.stage {
+    case .received where unfinished.stored.isAnswer && Self.kind(of: message) == .words:
+      report(
+        "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it was meant "
+          + "for the agent, write it again.", MessageEnd(unfinished.stored.key, .dropped, .failed))
     case .received, .dispatching:
       // Never the answer to a question: those of before are gone, and those of now were not asked yet.
       guard case .command(let name, let arguments) = Self.kind(of: message) else {
@@ -67,29 +83,33 @@ extension Router {
     case .handling:
       report(
         "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.",
-        MessageEnd(unfinished.stored.key, .interrupted))
+        MessageEnd(unfinished.stored.key, .interrupted, .failed))
     case .accepted:
       report(
         "❌ " + Session.interruption("pi-relayd was restarted while the agent worked on \"\(words)\"."),
-        MessageEnd(unfinished.stored.key, .interrupted))
+        MessageEnd(unfinished.stored.key, .interrupted, .failed))
     case .settled, .interrupted, .dropped: break
     }
   }
 
   /// A message has ended in a session that its conversation has turned away from.
-  func endUnseen(_ end: MessageEnd, _ how: RunEnd) {
-    guard let output = places[end.key.conversation]?.output else {
-      store.endSoon(end)
+  func endUnseen(_ end: MessageEnd, _ how: RunEnd) async {
+    if let output = places[end.key.conversation]?.output {
+      if case .failed(let why) = how {
+        output.post(.report("❌ In the session you left: \(why)", end))
+      } else {
+        output.post(.end(end))
+      }
       return
     }
-    if case .failed(let why) = how {
-      output.post(.report("❌ In the session you left: \(why)", end, .failed))
-    } else {
-      output.post(.end(end, ConversationOutput.outcome(of: how)))
+    do {
+      try await store.end(end)
+    } catch {
+      log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
     }
   }
 
   private func report(_ text: String, _ end: MessageEnd) {
-    places[end.key.conversation]?.output.post(.report(text, end, .failed))
+    places[end.key.conversation]?.output.post(.report(text, end))
   }
 }

@@ -48,7 +48,8 @@ extension Router {
     }
     let key = key(link, message.conversation)
     let inbox = place(key, message.conversation, link).inbox
-    let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
+    let stored = StoredMessage(
+      key: MessageKey(conversation: key, id: message.id), message: message, isAnswer: watchers.asks(key))
     accepting.withLock { $0 += 1 }
     store.accept(stored, state: message.state) { [log, accepting] result in
       switch result {
@@ -96,7 +97,7 @@ extension Router {
     guard conversation.kind == .dm else { return }
     let delivery = Delivery(
       conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper, log: log)
-    nursery.add { _ = await delivery.send("Not authorized.", role: .notice) }
+    nursery.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
   }
 
   // Edits and deletions go the way of the messages they concern, behind them.

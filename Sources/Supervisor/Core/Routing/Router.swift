@@ -15,6 +15,7 @@ package actor Router: PluginAudience {
   let nursery = Nursery()
   let store: any Store
   let services: Services
+  let checkpoints: StreamCheckpoints
   let timekeeper: Timekeeper
   private let machine: Config.Machine
   let log: @Sendable (String) -> Void
@@ -55,13 +56,15 @@ package actor Router: PluginAudience {
   static let mostAttachments = 32
 
   package init(
-    host: SessionHost, store: any Store, services: Services, timekeeper: Timekeeper, machine: Config.Machine,
+    host: SessionHost, store: any Store, services: Services, folders: Folders, timekeeper: Timekeeper,
+    machine: Config.Machine,
     terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
   ) {
     self.terminalGone = terminalGone
     self.host = host
     self.store = store
     self.services = services
+    checkpoints = StreamCheckpoints(folder: folders.streams, log: log)
     self.timekeeper = timekeeper
     self.machine = machine
     self.log = log
@@ -173,7 +176,8 @@ package actor Router: PluginAudience {
     let delivery = Delivery(conversation: key, holder: holder, store: store, timekeeper: timekeeper, log: log)
     let settings = link.messenger.map(ConversationOutput.Settings.init) ?? ConversationOutput.Settings()
     let output = ConversationOutput(
-      delivery: delivery, capabilities: link.capabilities, settings: settings, services: services, nursery: nursery)
+      delivery: delivery, capabilities: link.capabilities, settings: settings, services: services,
+      checkpoints: checkpoints, nursery: nursery)
     let inbox = Mailbox<Arrival>()
     let silence = Mailbox<Void>()
     let place = Place(

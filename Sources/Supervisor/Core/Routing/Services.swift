@@ -74,6 +74,9 @@ package actor Services {
     return PlainText.split(text, limit: request.limit, unit: request.unit)
   }
 
+  /// Right after a start it may not be there yet; without it text is split plainly.
+  func waitForFormatter() async { _ = await waitForLink(FormatRender.method) }
+
   /// A service is believed only within the limits it was given.
   private static func isSound(_ pieces: [FormatRender.Piece], of request: FormatRender) -> Bool {
     var before = 0

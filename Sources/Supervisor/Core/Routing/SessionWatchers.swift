@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import PiRPC
 internal import RelayPipes
 internal import RelayStore
+internal import RelayWire
 
 /// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
 final class SessionWatchers: Sendable {
@@ -65,11 +66,26 @@ final class SessionWatchers: Sendable {
       settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
     case .runEnded(let message, let end, let stage):
       post(.event(event), to: session)
-      guard let message else { return }
-      let isSeen = watchers.withLock { $0[session]?[message.conversation] != nil }
-      if !isSeen { endedUnseen.withLock { $0 }?(MessageEnd(message, stage), end) }
+      if let message { noteUnseen(MessageEnd(message, stage, end.outcome), end, in: session) }
+    case .messageTaken(let message):
+      post(.event(event), to: session)
+      noteUnseen(MessageEnd(message, .settled, .handled), .handled, in: session)
+    case .messageWithdrawn(let message):
+      post(.event(event), to: session)
+      noteUnseen(MessageEnd(message, .dropped, .stopped), .aborted, in: session)
     default: post(.event(event), to: session)
     }
+  }
+
+  private func noteUnseen(_ end: MessageEnd, _ how: RunEnd, in session: String) {
+    let isSeen = watchers.withLock { $0[session]?[end.key.conversation] != nil }
+    if !isSeen { endedUnseen.withLock { $0 }?(end, how) }
+  }
+
+  /// Whether what is written in a conversation now answers a question.
+  func asks(_ key: ConversationKey) -> Bool {
+    let session = watchers.withLock { watchers in watchers.first { $0.value[key] != nil }?.key }
+    return session.flatMap { dialogs.first(of: $0) } != nil
   }
 
   func settle(_ record: DialogRecord, text: String) {

@@ -10,6 +10,8 @@ struct StreamedText {
   private var hasFixed = false
   /// The platform's message that still grows, and what it shows.
   var message: String?
+  /// What it was sent under, while it grows.
+  var key: String?
   /// Goes before the text for as long as the message grows.
   var mark = ""
   var shown = ""
@@ -45,6 +47,7 @@ struct StreamedText {
     isStuck = false
     source = String(decoding: source.utf8.dropFirst(piece.consumed - consumedBefore), as: UTF8.self)
     message = nil
+    key = nil
     mark = ""
     shown = ""
   }

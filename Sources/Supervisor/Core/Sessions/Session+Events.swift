@@ -51,7 +51,7 @@ extension Session {
     if !wasAccepted, run?.accepted == true, let prompt = run?.prompt {
       await advance(prompt, .accepted(session: id))
     }
-    for taken in run?.takeTaken() ?? [] { await advance(taken, .settled) }
+    for taken in run?.takeTaken() ?? [] { emit(.messageTaken(taken.key)) }
     report(event, connection)
     switch verdict {
     case .goesOn: break

@@ -306,7 +306,7 @@ extension Session {
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")
-    for prompt in taken { await advance(prompt, .settled) }
+    for prompt in taken { emit(.messageTaken(prompt.key)) }
     emit(.runEnded(prompt.key, end, stage))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.

@@ -184,7 +184,7 @@ package actor Session {
     for index in queue.indices {
       if case .prompt(let prompt) = queue[index], prompt.key == key {
         queue.remove(at: index)
-        await advance(prompt, .dropped)
+        emit(.messageWithdrawn(key))
         return .done
       }
     }
@@ -210,7 +210,7 @@ package actor Session {
     run?.steering = []
     let number = runNumber
     nursery.add { [self] in await endAbort(connection, number) }
-    for prompt in steering { await advance(prompt, .dropped) }
+    for prompt in steering { emit(.messageWithdrawn(prompt.key)) }
     return true
   }
 

@@ -17,6 +17,10 @@ package enum SessionEvent: Sendable, Equatable {
   case dialogWithdrawn(id: String, why: String)
   /// The message ends in this stage once the conversation it came from has been told all.
   case runEnded(MessageKey?, RunEnd, MessageStage)
+  /// The message went into the run of another.
+  case messageTaken(MessageKey)
+  /// The message was taken back before the agent had it.
+  case messageWithdrawn(MessageKey)
 }
 
 /// How a run ended.
@@ -27,6 +31,15 @@ package enum RunEnd: Sendable, Equatable {
   case failed(String)
   /// The agent took the message without a run: one of its own commands.
   case handled
+
+  var outcome: MessageSettled.Outcome {
+    switch self {
+    case .completed: .answered
+    case .aborted: .stopped
+    case .failed: .failed
+    case .handled: .handled
+    }
+  }
 }
 
 /// A message on its way to the agent.

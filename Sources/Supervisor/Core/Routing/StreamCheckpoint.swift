@@ -1,0 +1,92 @@
+internal import CLinux
+internal import FoundationEssentials
+internal import Glibc
+internal import RelayPipes
+
+/// What growing messages have been made to show, so that the next daemon can bring them to their end.
+///
+/// One file for each, written before the platform shows the text and not flushed: a kill of this process does not reach
+/// it. After the machine itself went down its contents may be torn, so they count only under the same boot.
+final class StreamCheckpoints: Sendable {
+  struct Saved: Equatable {
+    var text: String
+    /// The message says that it may be a repeat.
+    var isMarked: Bool
+  }
+
+  private let folder: String
+  private let boot: String
+  private let log: @Sendable (String) -> Void
+
+  /// - Parameter folder: of this daemon's own; made by `Folders`.
+  init(folder: String, boot: String? = nil, log: @escaping @Sendable (String) -> Void) {
+    self.folder = folder
+    self.log = log
+    let data = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
+    self.boot = boot ?? String(decoding: data, as: UTF8.self).trimmingWhitespace()
+  }
+
+  private func path(_ key: String) -> String { "\(folder)/\(key)" }
+
+  /// Nil where it cannot be written: the message then stays as it is shown, should this process be killed.
+  func begin(_ key: String) -> StreamCheckpoint? {
+    let descriptor = open(path(key), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      log("\(path(key)) cannot be made: \(String(cString: strerror(errno)))")
+      return nil
+    }
+    return StreamCheckpoint(descriptor, header: Array("\(boot)\n".utf8))
+  }
+
+  func load(_ key: String) -> Saved? {
+    guard let data = FileManager.default.contents(atPath: path(key)) else { return nil }
+    let header = Array("\(boot)\n".utf8)
+    guard data.count > header.count, data.starts(with: header) else { return nil }
+    let rest = data.dropFirst(header.count)
+    return Saved(
+      text: String(decoding: rest.dropFirst(), as: UTF8.self), isMarked: rest.first == StreamCheckpoint.marked)
+  }
+
+  func remove(_ key: String) { unlink(path(key)) }
+
+  /// Removes the files of messages that are complete.
+  func sweep(keeping keys: Set<String>) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !keys.contains(name) {
+      remove(name)
+    }
+  }
+}
+
+/// The file of one growing message, open for as long as it grows.
+///
+/// `@unchecked`: its conversation's output is the only one to use it.
+final class StreamCheckpoint: @unchecked Sendable {
+  static let marked = UInt8(ascii: "!")
+  private static let unmarked = UInt8(ascii: ".")
+
+  private let descriptor: Int32
+  private let start: Int
+  /// Bytes of the text that are in the file.
+  private var written = 0
+
+  fileprivate init(_ descriptor: Int32, header: [UInt8]) {
+    self.descriptor = descriptor
+    start = header.count + 1
+    put(header + [Self.unmarked], at: 0)
+  }
+
+  deinit { close(descriptor) }
+
+  /// - Parameter text: what was written before, and more.
+  func write(_ text: String) {
+    var text = text
+    written += text.withUTF8 { bytes in
+      guard bytes.count > written else { return 0 }
+      return max(0, pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(start + written)))
+    }
+  }
+
+  func mark() { put([Self.marked], at: start - 1) }
+
+  private func put(_ bytes: [UInt8], at place: Int) { _ = pwrite(descriptor, bytes, bytes.count, off_t(place)) }
+}

@@ -1,0 +1,63 @@
+import RelayWire
+import TestSupport
+import Testing
+
+@testable import RelayStore
+
+/// Each version of the tables, filled, is brought to the present one with all that it held.
+@Suite struct MigrationTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var path: String { folder.path + "/relay.db" }
+
+  /// A database as an earlier version left it.
+  private func make(version: Int, _ rows: String) throws {
+    let connection = try SQLiteConnection(path: path)
+    for migration in Schema.migrations.prefix(version) { try connection.execute(migration) }
+    try connection.execute("PRAGMA user_version = \(version)")
+    try connection.execute(rows)
+  }
+
+  private static let firstRows = """
+    INSERT INTO message (instance, conversation, id, stage, session, entryBefore, body) VALUES
+      ('m', 'c', '1', 0, NULL, NULL, '{"id":"1","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"U"},"text":"a"}'),
+      ('m', 'c', '2', 2, 's', 'e', '{"id":"2","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"U"},"text":"b"}');
+    INSERT INTO message (instance, conversation, id, stage, endedAt) VALUES ('m', 'c', '3', 10, 5);
+    INSERT INTO outbound (key, instance, conversation, kind, body) VALUES
+      ('k1', 'm', 'c', 0, '{"key":"k1","conversation":"c","text":"hi","streaming":true}');
+    INSERT INTO outbound (key, instance, conversation, kind, result, detail, settledAt) VALUES
+      ('k2', 'm', 'c', 0, 0, 'p2', 5);
+    INSERT INTO session (id, name, directory, wantsToolImages) VALUES ('s', 'work', '/w', 0);
+    INSERT INTO binding VALUES ('m', 'c', 's', '{"id":"c","kind":"dm"}');
+    INSERT INTO pluginState VALUES ('m', '{"cursor":7}');
+    """
+
+  @Test func `version 1`() async throws {
+    try make(version: 1, Self.firstRows)
+    try await expectEverything()
+  }
+
+  @Test func `version 1, damaged and repaired`() async throws {
+    try make(version: 1, Self.firstRows)
+    _ = try Salvage.repair(path, stamp: "now")
+    try await expectEverything()
+  }
+
+  private func expectEverything() async throws {
+    let store = try SQLiteStore(path: path)
+    let messages = try await store.unfinishedMessages(of: "m")
+    #expect(messages.map(\.stored.message.text) == ["a", "b"])
+    #expect(messages.map(\.stage) == [.received, .dispatching(session: "s", after: "e")])
+    #expect(messages.allSatisfy { !$0.stored.isAnswer })
+    let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "3")
+    #expect(try await store.stage(of: key) == .settled)
+    #expect(try await store.untoldEnds(of: "m").isEmpty)
+    #expect(try await store.unfinishedOutbound(of: "m").map(\.record.key) == ["k1"])
+    #expect(try await store.result(of: "k2") == .sent(message: "p2"))
+    #expect(try await store.sessions().map(\.name) == ["work"])
+    #expect(try await store.bindings(of: "m").map(\.session) == ["s"])
+    #expect(try await store.pluginState(of: "m") == ["cursor": 7])
+  }
+}
