@@ -5,7 +5,7 @@ PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 SWIFT_BUILD := swift build -c release
 PROGRAMS = $(shell $(SWIFT_BUILD) --show-bin-path)
 
-.PHONY: help setup build run demo test bench fuzz lint format install uninstall
+.PHONY: help setup build run demo test bench drill fuzz lint format install uninstall
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ test: setup ## set up and run every test
 bench: setup ## measure, against peers in the same run; writes .build/bench.json
 	@$(SWIFT_BUILD) >&2
 	@scripts/bench
+
+drill: setup ## kill everything everywhere and count what is lost; half an hour
+	@$(SWIFT_BUILD) >&2
+	@$(PROGRAMS)/pi-relay-drill kill
 
 fuzz: setup ## fuzz framer, scanner and YAML reader, a minute each
 	@scripts/fuzz

@@ -102,6 +102,15 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CLinux", "RelayPipes", "RelayWire", "Supervisor"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "Drills", dependencies: ["RelayPipes", "RelayWire", "Supervisor", "TestSupport"], path: "Tests/Drills/Core",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-drill",
+      dependencies: ["Drills", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Drills/Main", swiftSettings: strict),
+    .testTarget(
+      name: "DrillTests", dependencies: ["Drills", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "SupervisorTests",
       dependencies: [

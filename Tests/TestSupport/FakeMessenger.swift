@@ -44,14 +44,17 @@ package actor FakeMessenger {
   private var swallowed: [IncomingRequest] = []
 
   /// Drops the messenger's executable into `plugins` and listens for its lives.
-  package init(name: String, in plugins: String, scratch: String, capabilities: Capabilities) throws {
+  package init(
+    name: String, in plugins: String, scratch: String, executable: String = Built.executable("splice"),
+    capabilities: Capabilities
+  ) throws {
     self.name = name
     self.capabilities = capabilities
     let socket = "\(scratch)/\(name).sock"
     listener = relay_listen_unix(socket)
     guard listener >= 0 else { throw SystemError("listen", code: -listener) }
     try Data(socket.utf8).write(to: URL(filePath: "\(plugins)/\(name).socket"))
-    try Self.install(Built.executable("splice"), as: "\(plugins)/\(name)")
+    try Self.install(executable, as: "\(plugins)/\(name)")
   }
 
   /// Copies an executable under another name, in place at once.
@@ -148,8 +151,9 @@ package actor FakeMessenger {
     case FileSend.method:
       let file = try request.params(FileSend.self)
       if let known = known(file.key) { return request.reply(Receipt(message: known)) }
-      let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? nil
-      guard let size else { throw WireError(.invalidParams, "there is no file \(file.path)") }
+      guard let size = FileManager.default.contents(atPath: file.path)?.count else {
+        throw WireError(.invalidParams, "there is no file \(file.path)")
+      }
       let id = add(
         file.conversation, "\(file.caption ?? "")[\(file.name), \(size) bytes]", nil, nil, false, file.key)
       request.reply(Receipt(message: id))

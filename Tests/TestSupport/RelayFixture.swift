@@ -10,6 +10,7 @@ package final class RelayFixture: Sendable {
   package let scratch: TemporaryFolder
   package let folders: Folders
   package let messenger: FakeMessenger
+  private let programs: Programs
   private let process = Locked<ChildProcess?>(nil)
   private let output = Locked<[String]>([])
   /// Closed when the daemon's standard error is.
@@ -24,12 +25,14 @@ package final class RelayFixture: Sendable {
     """
 
   private init(
-    config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, capabilities: Capabilities
+    config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, capabilities: Capabilities,
+    programs: Programs
   ) async throws {
+    self.programs = programs
     scratch = try TemporaryFolder()
     folders = Folders(home: scratch.path + "/home")
     try folders.prepare()
-    var program = Built.executable("pi-relay-demo-agent")
+    var program = programs.executable("pi-relay-demo-agent")
     if isOldAgent {
       program = try scratch.write(
         "old-agent", "#!/bin/sh\n[ \"$1\" = --help ] && exec echo '--session FILE'\nexec \(program) \"$@\"\n",
@@ -48,22 +51,27 @@ package final class RelayFixture: Sendable {
     try Data((agent + config).utf8).write(to: URL(filePath: folders.home + "/relay.yaml"))
     chmod(folders.home + "/relay.yaml", 0o600)
     messenger = try FakeMessenger(
-      name: "fake", in: folders.plugins, scratch: scratch.path, capabilities: capabilities)
+      name: "fake", in: folders.plugins, scratch: scratch.path, executable: programs.executable("splice"),
+      capabilities: capabilities)
     try await messenger.listen()
   }
 
   /// Runs `body` with a daemon that is ready, and ends everything afterwards.
   ///
-  /// - Parameter isOldAgent: the agent is one of before session ids, which cannot say what a session held.
+  /// - Parameters:
+  ///   - isOldAgent: the agent is one of before session ids, which cannot say what a session held.
+  ///   - startsDaemon: otherwise `body` does.
   package static func run(
     config: String = usualConfig, sessions: String = "", agent: [String] = [], isOldAgent: Bool = false,
     capabilities: Capabilities = FakeMessenger.usual,
-    descriptorLimit: Int? = nil, _ body: (RelayFixture) async throws -> Void
+    programs: Programs = .built, descriptorLimit: Int? = nil, startsDaemon: Bool = true,
+    _ body: (RelayFixture) async throws -> Void
   ) async throws {
     let fixture = try await RelayFixture(
-      config: config, sessions: sessions, agentArguments: agent, isOldAgent: isOldAgent, capabilities: capabilities)
-    try await fixture.start(descriptorLimit: descriptorLimit)
+      config: config, sessions: sessions, agentArguments: agent, isOldAgent: isOldAgent, capabilities: capabilities,
+      programs: programs)
     do {
+      if startsDaemon { try await fixture.start(descriptorLimit: descriptorLimit) }
       try await body(fixture)
     } catch {
       await fixture.end()
@@ -79,9 +87,9 @@ package final class RelayFixture: Sendable {
         name: "pi-relayd", path: "/bin/sh",
         arguments: [
           "-c", (descriptorLimit.map { "ulimit -n \($0) && " } ?? "") + "exec \"$0\" start",
-          Built.executable("pi-relayd"),
+          programs.executable("pi-relayd"),
         ],
-        environment: ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]),
+        environment: environment.merging(programs.environment) { $1 }),
       guardian: nil)
     process.withLock { $0 = child }
     for descriptor in [pipes.input, pipes.output] { _ = Glibc.close(descriptor) }
@@ -109,8 +117,11 @@ package final class RelayFixture: Sendable {
   /// Runs `pi-relayd` with these arguments in this home.
   package func command(_ arguments: String...) async throws -> Command {
     try await Command.run(
-      Built.executable("pi-relayd"), arguments,
-      environment: ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"])
+      Built.executable("pi-relayd"), arguments, environment: environment)
+  }
+
+  private var environment: [String: String] {
+    ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]
   }
 
   /// What the daemon has said.
@@ -207,4 +218,19 @@ package func childProcesses(of pid: Int32) -> [Int32] {
     let data = FileManager.default.contents(atPath: "/proc/\(pid)/task/\(thread)/children") ?? Data()
     return String(decoding: data, as: UTF8.self).split(separator: " ").compactMap { Int32($0) }
   }
+}
+
+/// Where the programs are taken from, and what the daemon's environment has besides.
+package struct Programs: Sendable {
+  let folder: String
+  let environment: [String: String]
+
+  package init(folder: String, environment: [String: String]) {
+    self.folder = folder
+    self.environment = environment
+  }
+
+  package static let built = Programs(folder: Built.folder, environment: [:])
+
+  func executable(_ name: String) -> String { "\(folder)/\(name)" }
 }

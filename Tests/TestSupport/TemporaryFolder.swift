@@ -34,7 +34,8 @@ public final class TemporaryFolder: Sendable {
 /// The executables that were built with the tests.
 public enum Built {
   public static let folder: String = {
-    let bundle = CommandLine.arguments[0]
+    let program = CommandLine.arguments[0]
+    let bundle = program.hasPrefix("/") ? program : FileManager.default.currentDirectoryPath + "/" + program
     return bundle.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
   }()
 

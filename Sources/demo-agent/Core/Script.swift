@@ -23,6 +23,7 @@ enum ScriptStep: Sendable, Equatable {
 }
 
 /// Turns a prompt into steps. A prompt that begins with one of the demo's commands does that; any other is answered.
+/// What follows a command and its number is repeated in what it says.
 enum Script {
   static let commands: [(name: String, summary: String)] = [
     ("tool", "call a pretend tool: /tool [milliseconds]"),
@@ -47,6 +48,8 @@ enum Script {
       return [answer(prompt, images: images, number: number)]
     }
     let count = words.count > 1 ? Int(words[1]) : nil
+    let rest = words.dropFirst(count == nil ? 1 : 2).joined(separator: " ")
+    let remark = rest.isEmpty ? "" : " (\(rest))"
     switch command.dropFirst() {
     case "tool":
       return [
@@ -54,20 +57,21 @@ enum Script {
         .tool(
           name: "bash", arguments: #"{"command":"ls -l"}"#, milliseconds: count ?? 50, result: "total 0\n", image: false
         ),
-        .say("The folder is empty.", piece: 6, milliseconds: 5),
+        .say("The folder is empty.\(remark)", piece: 6, milliseconds: 5),
       ]
     case "image":
       return [
         .tool(name: "screenshot", arguments: "{}", milliseconds: 20, result: "one picture", image: true),
-        .say("That is the picture.", piece: 6, milliseconds: 5),
+        .say("That is the picture.\(remark)", piece: 6, milliseconds: 5),
       ]
     case "confirm":
-      return [.ask(.confirm(title: "Clear the cache?", message: "It will be built again."), timeout: count)]
-    case "select": return [.ask(.select(title: "Which colour?", options: ["Red", "Green", "Blue"]), timeout: count)]
-    case "input": return [.ask(.input(title: "What is your name?", placeholder: "a name"), timeout: count)]
+      return [.ask(.confirm(title: "Clear the cache?\(remark)", message: "It will be built again."), timeout: count)]
+    case "select":
+      return [.ask(.select(title: "Which colour?\(remark)", options: ["Red", "Green", "Blue"]), timeout: count)]
+    case "input": return [.ask(.input(title: "What is your name?\(remark)", placeholder: "a name"), timeout: count)]
     case "editor": return [.ask(.editor(title: "Edit the note", prefill: "First line\nSecond line"), timeout: count)]
-    case "long": return [.say(long(words: count ?? 900), piece: 40, milliseconds: 2)]
-    case "slow": return [.say(long(words: count ?? 40), piece: 6, milliseconds: 100)]
+    case "long": return [.say(long(words: count ?? 900) + remark, piece: 40, milliseconds: 2)]
+    case "slow": return [.say(long(words: count ?? 40) + remark, piece: 6, milliseconds: 100)]
     case "table": return [.say(table, piece: 12, milliseconds: 3)]
     case "notify": return [.notify("Look here"), .say("Done.", piece: 6, milliseconds: 5)]
     case "noise": return [.noise("\u{1B}[32mconsole.log\u{1B}[0m"), .say("Still here.", piece: 6, milliseconds: 5)]

@@ -25,7 +25,9 @@ package struct PluginDiscovery: Sendable {
   package let bundledFolder: String?
   package let droppedFolder: String
   /// Executables beside the daemon that are no plugins.
-  private static let notPlugins: Set<String> = ["pi-relay-bench", "pi-relay-demo-agent", "pi-relay-guardian"]
+  private static let notPlugins: Set<String> = [
+    "pi-relay-bench", "pi-relay-demo-agent", "pi-relay-drill", "pi-relay-guardian",
+  ]
   private static let prefix = "pi-relay-"
 
   package init(bundledFolder: String?, droppedFolder: String) {

@@ -44,7 +44,8 @@ extension ConversationOutput {
   }
 
   func send(_ image: PiImage, from tool: String) async {
-    guard let link = delivery.holder.current, let most = link.capabilities.maximumFileBytes else { return }
+    // It may be away for a moment.
+    guard let link = await delivery.holder.wait(), let most = link.capabilities.maximumFileBytes else { return }
     let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
     let name = SafeText.line(tool) + "." + SafeText.line(ending, limit: 8)
     let path = "\(link.spoolFolder)/\(UUID().uuidString)"

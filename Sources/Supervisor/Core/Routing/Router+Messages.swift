@@ -210,13 +210,15 @@ extension Router {
   private func settle(
     _ record: DialogRecord, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
   ) async {
-    guard dialogs.claim(record.id) != nil, let session = await host.session(record.session),
-      await session.answer(record.dialog.id, answer)
-    else {
+    guard dialogs.claim(record.id) != nil else {
       await say("That question is settled already.", to: key)
       return
     }
-    let text = "✔ \(SafeText.line(record.dialog.title, limit: 120)) — \(label) (\(SafeText.line(sender.name)))"
-    watchers.settle(record, text: text)
+    let title = SafeText.line(record.dialog.title, limit: 120)
+    guard let session = await host.session(record.session), await session.answer(record.dialog.id, answer) else {
+      watchers.settle(record, text: "✖ \(title) — the agent no longer waits for an answer")
+      return
+    }
+    watchers.settle(record, text: "✔ \(title) — \(label) (\(SafeText.line(sender.name)))")
   }
 }

@@ -72,6 +72,8 @@ extension Session {
     }
     let last = await lastEntry(connection)
     if isParked { return leave() }
+    // One that died meanwhile did not say where the session stood, and is not given the message.
+    if let ending = earlyEnding { return await finish(prompt, ending, after: last) }
     await storeDispatch(of: prompt, after: last)
     if isParked { return leave() }
     guard run?.aborting == false else {
@@ -124,6 +126,7 @@ extension Session {
   private func isCurrent(_ number: Int) -> Bool { runNumber == number && run != nil }
 
   private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ number: Int) async {
+    run?.isGiven = true
     do {
       // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
       let answer = try await connection.send(.prompt(prepared.text, images: prepared.images), within: nil)
@@ -251,8 +254,10 @@ extension Session {
   private func retry(_ prompt: Prompt, _ why: String, after last: String?) async {
     var again = prompt
     again.attempts += 1
-    again.entryBefore = last
-    again.isUncertain = true
+    if run?.isGiven == true {
+      again.entryBefore = last
+      again.isUncertain = true
+    }
     if closed || run?.aborting == true { return await conclude(prompt, .aborted, .dropped) }
     if again.attempts >= 2 {
       await conclude(

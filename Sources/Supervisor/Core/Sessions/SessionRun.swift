@@ -12,6 +12,8 @@ struct SessionRun {
   var prompt: Prompt?
   /// The message is on its way to pi as it is.
   var isDispatched = false
+  /// It may have been written to pi's input.
+  var isGiven = false
   /// pi took the message: its own copy of it was seen.
   private(set) var accepted = false
   private(set) var started = false

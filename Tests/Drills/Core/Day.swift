@@ -1,0 +1,103 @@
+import FoundationEssentials
+import Glibc
+import RelayWire
+import TestSupport
+
+/// What people write in one conversation in the course of a scripted day: prompts of every kind, alone and in bursts,
+/// with questions to answer and files, each known again by its tag.
+struct Day: Sendable {
+  enum Kind: CaseIterable, Sendable { case words, tool, question, file, image, long }
+
+  struct Line: Sendable {
+    let number: Int
+    let kind: Kind
+    let tag: String
+    /// The next is written at once, without waiting for the answer.
+    let isFollowed: Bool
+
+    var text: String {
+      switch kind {
+      case .words: "note \(tag)"
+      case .tool: "/tool 5 \(tag)"
+      case .question: "/select 60000 \(tag)"
+      case .file: "read this \(tag)"
+      case .image: "/image \(tag)"
+      case .long: "/long 600 \(tag)"
+      }
+    }
+  }
+
+  let conversation: String
+  let lines: [Line]
+
+  init(_ conversation: String, messages: Int) {
+    self.conversation = conversation
+    lines = (0..<messages).map { number in
+      let kind = Kind.allCases[number % Kind.allCases.count]
+      // In brackets, so that no tag is part of another.
+      return Line(
+        number: number, kind: kind, tag: "<\(conversation).\(number)>",
+        isFollowed: number % 7 < 3 && kind != .question)
+    }
+  }
+
+  /// Lives through it. Ends when each message has ended.
+  func run(with messenger: FakeMessenger) async throws {
+    var waitingFor: [Line] = []
+    for line in lines {
+      try await say(line, messenger)
+      waitingFor.append(line)
+      if line.isFollowed, line.number < lines.count - 1 { continue }
+      for line in waitingFor { try await finish(line, messenger) }
+      waitingFor = []
+    }
+  }
+
+  private func say(_ line: Line, _ messenger: FakeMessenger) async throws {
+    var attachments: [Attachment]?
+    if line.kind == .file {
+      let spool = await messenger.lastInitialize?.spoolDir ?? ""
+      let path = "\(spool)/\(line.tag)"
+      try Data("the contents of \(line.tag)".utf8).write(to: URL(filePath: path))
+      attachments = [Attachment(id: "1", name: "notes.txt", path: path)]
+    }
+    try await insist { [attachments] in
+      try await messenger.say(line.text, id: line.tag, in: conversation, attachments: attachments)
+    }
+  }
+
+  /// Again until it is acknowledged, as a messenger does.
+  private func insist(_ body: () async throws -> Void) async throws {
+    while true {
+      try Task.checkCancellation()
+      do { return try await body() } catch is CancellationError { throw CancellationError() } catch {
+        // Pacing only.
+        try await Task.sleep(for: .milliseconds(10))
+      }
+    }
+  }
+
+  private func finish(_ line: Line, _ messenger: FakeMessenger) async throws {
+    // The agent may ask something, and we whether a message is to run again.
+    while await messenger.outcomes[line.tag] == nil {
+      try Task.checkCancellation()
+      await messenger.wait { $0.outcomes[line.tag] != nil || $0.openQuestion(line.tag) != nil }
+      if let question = await messenger.openQuestion(line.tag) {
+        if line.number % 2 == 0, let button = question.buttons?.first?.first?.id {
+          try await insist { try await messenger.press(button, id: line.tag + "b", in: conversation) }
+          await messenger.wait { $0.outcomes[line.tag] != nil || $0.openQuestion(line.tag)?.id != question.id }
+        } else {
+          let reply = "\(line.tag)r\(question.id)"
+          try await insist { try await messenger.say("2", id: reply, in: conversation) }
+          await messenger.wait { $0.outcomes[reply] != nil }
+        }
+      }
+    }
+  }
+}
+
+extension FakeMessenger {
+  fileprivate func openQuestion(_ tag: String) -> Shown? {
+    messages.last { $0.role == .dialog && $0.text.hasPrefix("❓") && $0.text.contains(tag) }
+  }
+}

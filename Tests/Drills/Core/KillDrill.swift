@@ -1,0 +1,224 @@
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+import TestSupport
+
+/// A scripted day in which one program is killed at one moment; the day is finished, and the ledger looked at.
+package struct KillDrill: Sendable {
+  /// How a send with an unknown outcome can be resolved.
+  package enum Platform: CaseIterable, Sendable { case keys, lookup, nothing }
+
+  package enum Moment: Sendable {
+    /// At this boundary of the program, counted from 1.
+    case boundary(Int)
+    case after(Duration)
+    /// Nothing is killed; boundaries are counted.
+    case never
+  }
+
+  package struct Plan: Sendable, CustomStringConvertible {
+    package var victim: Victim
+    package var moment: Moment
+    package var platform: Platform
+
+    package var description: String { "\(victim) \(moment) \(platform)" }
+  }
+
+  package struct Report: Sendable {
+    package var ledger: Ledger
+    package var hasFired: Bool
+    /// Boundaries of each program.
+    package var boundaries: [Victim: Int]
+    /// What the daemon had open at the end, beyond the sessions of conversations that were added.
+    package var descriptors: Int
+    package var time: Duration
+    package var orphans: [String]
+    package var log: [String]
+  }
+
+  let library: String
+  /// Messages of each of the four conversations.
+  let messages: Int
+
+  package init(library: String, messages: Int) {
+    self.library = library
+    self.messages = messages
+  }
+
+  static let conversations = ["c1", "c2", "c3", "c4"]
+  /// Three pipes and the process itself.
+  static let descriptorsOfSession = 4
+  static let limit: Duration = .seconds(90)
+
+  private static let config = """
+    messengers:
+      fake:
+        default:
+          auth: {users: [u1]}
+          images: automatic
+    """
+
+  package func run(_ plan: Plan) async throws -> Report {
+    let killpoint = try Killpoint(library: library)
+    if case .boundary(let number) = plan.moment { killpoint.arm(plan.victim, at: number) }
+    var report: Report?
+    try await RelayFixture.run(
+      config: Self.config, capabilities: Self.capabilities(plan.platform), programs: killpoint.programs(),
+      startsDaemon: false
+    ) { relay in
+      report = try await live(plan, killpoint, relay)
+    }
+    guard let report else { throw DrillFailure("the day did not end") }
+    return report
+  }
+
+  private static func capabilities(_ platform: Platform) -> Capabilities {
+    var capabilities = FakeMessenger.usual
+    capabilities.idempotencyKey = platform == .keys
+    capabilities.lookup = platform == .lookup
+    capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+    capabilities.maximumFileBytes = 1 << 20
+    return capabilities
+  }
+
+  private func live(_ plan: Plan, _ killpoint: Killpoint, _ relay: RelayFixture) async throws -> Report {
+    let clock = ContinuousClock()
+    let days = Locked(Self.conversations.map { Day($0, messages: messages) })
+    let killed = Locked(false)
+    let began = clock.now
+    var isOver = false
+    do {
+      try await withDeadline(Self.limit, clock: clock) {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await Self.keepRunning(relay) }
+          if case .after(let delay) = plan.moment {
+            group.addTask {
+              try await clock.sleep(for: delay)
+              try await Self.kill(plan.victim, of: relay)
+              killed.withLock { $0 = true }
+              // Ends with the day.
+              try await clock.sleep(for: .seconds(3_600))
+            }
+          }
+          try await Self.talk(days, relay)
+          try await Self.goOn(until: plan, killpoint, days, relay)
+          group.cancelAll()
+        }
+      }
+      isOver = true
+    } catch {
+      // What has not ended is lost, and the ledger says what.
+    }
+    let time = clock.now - began
+    var ledger = await Ledger(days.withLock { $0 }, relay.messenger, mayRepeat: plan.platform == .nothing)
+    if !isOver { ledger.note("the day did not end within \(Self.limit)") }
+    let added = days.withLock { $0.count } - Self.conversations.count
+    let descriptors = (relay.daemon.map { Self.descriptors(of: $0.pid) } ?? 0) - added * Self.descriptorsOfSession
+    if Self.wantsHardEnd(plan), let daemon = relay.daemon {
+      Glibc.kill(daemon.pid, SIGKILL)
+      _ = await daemon.exit()
+    } else {
+      _ = await relay.stop()
+    }
+    let orphans = try await Self.orphans(of: relay)
+    return Report(
+      ledger: ledger, hasFired: killed.withLock { $0 } || killpoint.hasFired(plan.victim),
+      boundaries: Dictionary(uniqueKeysWithValues: Victim.allCases.map { ($0, killpoint.count(of: $0)) }),
+      descriptors: descriptors, time: time, orphans: orphans, log: relay.log)
+  }
+
+  private static func talk(_ days: Locked<[Day]>, _ relay: RelayFixture) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { conversations in
+      for day in days.withLock({ $0 }) { conversations.addTask { try await day.run(with: relay.messenger) } }
+      try await conversations.waitForAll()
+    }
+  }
+
+  /// There are not as many boundaries in every day: one goes on until the kill has fired.
+  private static func goOn(
+    until plan: Plan, _ killpoint: Killpoint, _ days: Locked<[Day]>, _ relay: RelayFixture
+  ) async throws {
+    guard case .boundary = plan.moment else { return }
+    while !killpoint.hasFired(plan.victim) {
+      let more = days.withLock { days in
+        let more = Day("c\(days.count + 1)", messages: Day.Kind.allCases.count)
+        days.append(more)
+        return more
+      }
+      try await more.run(with: relay.messenger)
+    }
+  }
+
+  /// Half of the days end with a kill, so that the guardian has something to do.
+  private static func wantsHardEnd(_ plan: Plan) -> Bool {
+    switch plan.moment {
+    case .boundary(let number): number % 2 == 0
+    case .after(let delay): delay.components.attoseconds % 2_000_000_000_000_000 == 0
+    case .never: false
+    }
+  }
+
+  /// As a service manager does.
+  private static func keepRunning(_ relay: RelayFixture) async throws {
+    while true {
+      try Task.checkCancellation()
+      do {
+        try await relay.start()
+      } catch {
+        // Killed before it was ready.
+        continue
+      }
+      guard let daemon = relay.daemon else { return }
+      let exits = Mailbox<Void>()
+      daemon.onExit { _ in exits.post(()) }
+      // Nil at the end of the day, when it runs on.
+      guard await exits.next() != nil else { return }
+    }
+  }
+
+  private static func kill(_ victim: Victim, of relay: RelayFixture) async throws {
+    while true {
+      try Task.checkCancellation()
+      if let daemon = relay.daemon {
+        let candidates = [daemon.pid] + childProcesses(of: daemon.pid)
+        let pids = candidates.filter { program(of: $0) == victim.program }
+        if let pid = pids.randomElement(), Glibc.kill(pid, SIGKILL) == 0 { return }
+      }
+      // Pacing only: it may just be between two lives.
+      try await Task.sleep(for: .milliseconds(2))
+    }
+  }
+
+  private static func program(of pid: Int32) -> String? {
+    let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
+    return path?.split(separator: "/").last.map(String.init)
+  }
+
+  private static func descriptors(of pid: Int32) -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0
+  }
+
+  /// Processes that carry the mark of this relay's home and have not gone within ten seconds of its end.
+  private static func orphans(of relay: RelayFixture) async throws -> [String] {
+    for _ in 0..<500 {
+      if marked(relay.scratch.path).isEmpty { return [] }
+      // Pacing only.
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return marked(relay.scratch.path)
+  }
+
+  private static func marked(_ text: String) -> [String] {
+    let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return processes.compactMap { Int32($0) }.filter { pid in
+      guard pid != getpid(), let data = FileManager.default.contents(atPath: "/proc/\(pid)/environ"),
+        let status = FileManager.default.contents(atPath: "/proc/\(pid)/stat")
+      else { return false }
+      // One that has ended and is not reaped by the container's first process is nobody's orphan.
+      if String(decoding: status, as: UTF8.self).contains(") Z ") { return false }
+      return data.firstRange(of: Data(text.utf8)) != nil
+    }.map { "\($0) \(program(of: $0) ?? "?")" }
+  }
+}

@@ -1,0 +1,101 @@
+import FoundationEssentials
+import Glibc
+import Supervisor
+import TestSupport
+
+/// The programs that a drill kills.
+package enum Victim: Int, CaseIterable, Sendable {
+  case daemon, guardian, messenger, formatter, attachments, pi
+
+  var program: String {
+    switch self {
+    case .daemon: "pi-relayd"
+    case .guardian: "pi-relay-guardian"
+    case .messenger: "splice"
+    case .formatter: "pi-relay-formatter"
+    case .attachments: "pi-relay-attachments"
+    case .pi: "pi-relay-demo-agent"
+    }
+  }
+}
+
+/// Counts the boundaries (writes, flushes, renames, spawns) of each program over all its threads and lives, and kills
+/// one at a chosen boundary. By a library of ours that is preloaded into them.
+package final class Killpoint: @unchecked Sendable {
+  // The mapping is shared with other processes; what is read and written are single words.
+  private struct Row {
+    var count: UInt
+    var limit: UInt
+    var fired: UInt
+  }
+
+  private static let rows = 16
+  private let folder: TemporaryFolder
+  private let library: String
+  private let table: UnsafeMutablePointer<Row>
+
+  package init(library: String) throws {
+    self.library = library
+    folder = try TemporaryFolder()
+    let size = Self.rows * MemoryLayout<Row>.stride
+    let file = open(folder.path + "/rows", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(file) }
+    guard file >= 0, ftruncate(file, off_t(size)) == 0,
+      let mapping = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), mapping != MAP_FAILED
+    else { throw DrillFailure("the table of boundaries cannot be made: \(String(cString: strerror(errno)))") }
+    table = mapping.bindMemory(to: Row.self, capacity: Self.rows)
+  }
+
+  deinit { munmap(table, Self.rows * MemoryLayout<Row>.stride) }
+
+  func arm(_ victim: Victim, at boundary: Int) { table[victim.rawValue].limit = UInt(boundary) }
+
+  func count(of victim: Victim) -> Int { Int(table[victim.rawValue].count) }
+
+  func hasFired(_ victim: Victim) -> Bool { table[victim.rawValue].fired != 0 }
+
+  private func variables(_ victim: Victim, program: String) -> [String: String] {
+    ["LD_PRELOAD": library, "PI_RELAY_KILLPOINT": "\(folder.path)/rows:\(victim.rawValue):\(program)"]
+  }
+
+  /// A folder of programs that are counted: the daemon itself, and a script for each of the others.
+  func programs() throws -> Programs {
+    let target = folder.path + "/bin"
+    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    let daemon = "\(target)/\(Victim.daemon.program)"
+    if link(Built.executable(Victim.daemon.program), daemon) != 0 {
+      try FileManager.default.copyItem(atPath: Built.executable(Victim.daemon.program), toPath: daemon)
+    }
+    for victim in Victim.allCases where victim != .daemon {
+      let settings = variables(victim, program: victim == .messenger ? "fake" : victim.program)
+        .map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+      try folder.write(
+        "bin/\(victim.program)",
+        "#!/bin/bash\n\(settings) exec -a \"$0\" '\(Built.executable(victim.program))' \"$@\"\n", executable: true)
+    }
+    return Programs(folder: target, environment: variables(.daemon, program: Victim.daemon.program))
+  }
+
+  /// Builds the library with whatever C compiler there is.
+  package static func build(in folder: String) async throws -> String {
+    let source =
+      URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
+      + "/killpoint/killpoint.c"
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    let folders = path.split(separator: ":")
+    guard
+      let compiler = ["clang", "cc", "gcc"].flatMap({ name in folders.map { "\($0)/\(name)" } })
+        .first(where: { (path: String) in access(path, X_OK) == 0 })
+    else { throw DrillFailure("there is no C compiler (clang, cc or gcc) on PATH") }
+    let library = folder + "/killpoint.so"
+    let result = try await Command.run(
+      compiler, ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], environment: ["PATH": path])
+    guard result.exit == .exited(0) else { throw DrillFailure("\(source): \(result.errors.joined(separator: "\n"))") }
+    return library
+  }
+}
+
+package struct DrillFailure: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}
