@@ -62,6 +62,43 @@ enum Acknowledgement {
     }
   }
 
+  /// A home's database as a killed daemon leaves it: 10,000 rows of what is done, in ten sessions.
+  static func fill(_ home: String) async {
+    do {
+      let store = try SQLiteStore(path: home + "/state/relay.db")
+      for number in 0..<10 {
+        try await store.saveSession(
+          SessionRecord(id: "s\(number)", name: "s\(number)", directory: "/tmp", model: nil, wantsToolImages: false))
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<5_000 { group.addTask { try await live(number, store) } }
+        try await group.waitForAll()
+      }
+      try await store.settled()
+      // Without closing it.
+      exit(0)
+    } catch {
+      StandardError.say("\(error)")
+      exit(1)
+    }
+  }
+
+  /// One message, and its answer.
+  private static func live(_ number: Int, _ store: SQLiteStore) async throws {
+    let conversation = ConversationKey(instance: "i", conversation: "c\(number % 50)")
+    let message = MessageReceived(
+      id: "\(number)", conversation: Conversation(id: conversation.conversation), sender: Sender(id: "u", name: "u"),
+      text: String(repeating: "word ", count: 40))
+    let key = MessageKey(conversation: conversation, id: message.id)
+    _ = try await store.accept(StoredMessage(key: key, message: message), state: nil)
+    let answer = MessageSend(key: "k\(number)", conversation: conversation.conversation, text: message.text)
+    try await store.recordOutbound(
+      [OutboundRecord(key: answer.key, conversation: conversation, request: .message(answer))],
+      ending: MessageEnd(key, .settled, .answered), closing: nil)
+    store.settleOutboundSoon(answer.key, .sent(message: "m\(number)"))
+    store.outcomeToldSoon(key)
+  }
+
   /// The median of bare appends of 300 bytes with fdatasync, in microseconds, and how many commits of one row a second
   /// SQLite makes.
   static func peers(in folder: String) async {

@@ -85,12 +85,15 @@ enum Latency {
   }
 
   /// A messenger that notes how old the newest delta is when it reads it, before it looks at anything else; says a
-  /// prompt by itself; writes the median to its configured file.
+  /// prompt by itself; writes the median in microseconds, and the longest silence of the stream in milliseconds, to its
+  /// configured file, and when the stream has begun a file beside it.
   static func messenger() {
     var buffer = [UInt8](repeating: 0, count: EventLoop.chunkSize)
     var framer = LineFramer(maximumLineLength: ProtocolLimits.maximumLineLength)
     var ages: [Int] = []
     var result = ""
+    // Between one change of the text and the next.
+    var (last, longestSilence) = (0, 0)
     while true {
       let count = read(0, &buffer, buffer.count)
       let arrived = now()
@@ -105,8 +108,15 @@ enum Latency {
           case "initialize": result = begin(line)
           case "message.send", "message.edit":
             if let stamp = lastDelta(line) { ages.append(((arrived - stamp) % turn + turn) % turn) }
+            if last == 0 {
+              save("", to: result + ".started")
+            } else {
+              longestSilence = max(longestSilence, arrived - last)
+            }
+            last = arrived
           case "message.settled":
-            if !ages.isEmpty { save("\(Double(ages.sorted()[ages.count / 2]) / 1_000)", to: result) }
+            guard !ages.isEmpty else { return }
+            save("\(Double(ages.sorted()[ages.count / 2]) / 1_000) \(Double(longestSilence) / 1e6)", to: result)
           default: break
           }
         }

@@ -17,8 +17,10 @@ import RelayWire
     case "echo": Latency.echo()
     case "pingpong": Latency.pingPong()
     case "commit": await Acknowledgement.peers(in: CommandLine.arguments.last ?? ".")
+    case "fill": await Acknowledgement.fill(CommandLine.arguments.last ?? ".")
     default:
-      StandardError.say("usage: pi-relay-bench generate delta|cumulative | read | echo | pingpong | commit FOLDER")
+      StandardError.say(
+        "usage: pi-relay-bench generate delta|cumulative | read | echo | pingpong | commit FOLDER | fill HOME")
     }
   }
 

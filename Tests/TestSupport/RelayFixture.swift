@@ -115,7 +115,9 @@ package final class RelayFixture: Sendable {
   }
 
   /// Runs `pi-relayd` with these arguments in this home.
-  package func command(_ arguments: String...) async throws -> Command {
+  package func command(_ arguments: String...) async throws -> Command { try await command(arguments) }
+
+  package func command(_ arguments: [String]) async throws -> Command {
     try await Command.run(
       Built.executable("pi-relayd"), arguments, environment: environment)
   }

@@ -34,18 +34,24 @@ package final class LineReader: Sendable {
     var token: EventLoop.Token?
     /// Waits for its turn to gather a long line; what it reads stays in the pipe.
     var isPaused = false
+    /// Another process is about to go on reading.
+    var isHeld = false
   }
 
   private let loop: EventLoop
   private let handlers: Handlers
   private let state: Locked<State>
   private let turn: LongLineTurn?
+  private let held: [UInt8]
 
-  /// - Parameter turn: shared with other readers, so that only one of them gathers a long line.
+  /// - Parameters:
+  ///   - held: the beginning of a line that another reader of the descriptor has read.
+  ///   - turn: shared with other readers, so that only one of them gathers a long line.
   package init(
-    descriptor: Int32, maximumLineLength: Int, loop: EventLoop = .shared, turn: LongLineTurn? = nil,
-    handlers: Handlers
+    descriptor: Int32, maximumLineLength: Int, held: [UInt8] = [], loop: EventLoop = .shared,
+    turn: LongLineTurn? = nil, handlers: Handlers
   ) {
+    self.held = held
     self.loop = loop
     self.turn = turn
     self.handlers = handlers
@@ -60,7 +66,40 @@ package final class LineReader: Sendable {
     relay_enlarge_pipe(descriptor, Int32(EventLoop.chunkSize))
     // Under the lock: the first callback may find the end at once, and needs the token to stop the watch.
     try state.withLock { state throws(SystemError) in
+      held.withUnsafeBytes { handlers.chunk($0, &state.framer) }
       state.token = try loop.watch(descriptor, .read) { [self] buffer in readOnce(buffer) }
+    }
+  }
+
+  /// Longest beginning of a line that is handed over.
+  private static let mostHeld = 1 << 20
+
+  /// Reads nothing more until `resume`, so that another process can go on. Nothing is delivered after it returns.
+  ///
+  /// - Returns: the descriptor and what was read of a line; nil when this is no moment for it.
+  package func hold() async -> (descriptor: Int32, held: [UInt8])? {
+    await withCheckedContinuation { continuation in
+      loop.perform { [self] in
+        continuation.resume(
+          returning: state.withLock { state in
+            guard state.descriptor >= 0, let token = state.token, !state.isPaused else { return nil }
+            guard let held = state.framer.unfinishedLine, held.count <= Self.mostHeld else { return nil }
+            loop.change(token, state.descriptor, to: [])
+            state.isHeld = true
+            return (state.descriptor, held)
+          })
+      }
+    }
+  }
+
+  /// Goes on after `hold`, whatever that returned.
+  package func resume() {
+    loop.perform { [self] in
+      state.withLock { state in
+        guard state.isHeld else { return }
+        state.isHeld = false
+        if let token = state.token, state.descriptor >= 0 { loop.change(token, state.descriptor, to: .read) }
+      }
     }
   }
 
@@ -85,8 +124,8 @@ package final class LineReader: Sendable {
 
   /// Only on the loop's thread.
   private func readOnce(_ buffer: UnsafeMutableRawBufferPointer) {
-    let descriptor = state.withLock { $0.descriptor }
-    guard descriptor >= 0, mayRead() else { return }
+    let (descriptor, isHeld) = state.withLock { ($0.descriptor, $0.isHeld) }
+    guard descriptor >= 0, !isHeld, mayRead() else { return }
     let count = read(descriptor, buffer.baseAddress, buffer.count)
     if count > 0 {
       let chunk = UnsafeRawBufferPointer(start: buffer.baseAddress, count: count)

@@ -42,6 +42,11 @@ package final class Outbox: Sendable {
     }
   }
 
+  /// The descriptor, while everything sent is written and more can be.
+  package var idleDescriptor: Int32? {
+    state.withLock { $0.descriptor >= 0 && $0.waiting.isEmpty && !$0.finishing ? $0.descriptor : nil }
+  }
+
   package var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
   package func send(_ bytes: [UInt8]) throws(SendError) {

@@ -69,12 +69,13 @@ package final class Peer: Sendable {
   /// Takes over both descriptors.
   package init(
     input: Int32, output: Int32, clock: any Clock<Duration> = SuspendingClock(),
-    maximumLineLength: Int = ProtocolLimits.maximumLineLength,
+    maximumLineLength: Int = ProtocolLimits.maximumLineLength, held: [UInt8] = [], nextID: Int64 = 1,
     oddity: @escaping @Sendable (Oddity) -> Void = { _ in }
   ) {
     now = clock.reading
     self.oddity = oddity
     let state = state
+    state.withLock { $0.nextID = nextID }
     limits = TimeLimits(clock: clock) { id in
       let waiter = state.withLock { $0.waiting.removeValue(forKey: id) }
       if let waiter { waiter.continuation.resume(throwing: PeerError.timedOut(method: waiter.method)) }
@@ -82,12 +83,44 @@ package final class Peer: Sendable {
     outbox = Outbox(descriptor: output, limit: ProtocolLimits.maximumBytesInFlight)
     (requests, incoming) = AsyncStream.makeStream()
     let reader = LineReader(
-      descriptor: input, maximumLineLength: maximumLineLength,
+      descriptor: input, maximumLineLength: maximumLineLength, held: held,
       handlers: .init(
         line: { [weak self] in self?.take($0) },
         end: { [weak self] in self?.end() }))
     self.reader.withLock { $0 = reader }
   }
+
+  /// A connection between two requests, for another process to go on with.
+  package struct Handover: Codable, Sendable {
+    package var input: Int32
+    package var output: Int32
+    package var nextID: Int64
+    package var held: [UInt8]
+  }
+
+  /// Goes on with a connection that another process has held.
+  package convenience init(
+    _ handover: Handover, clock: any Clock<Duration>, oddity: @escaping @Sendable (Oddity) -> Void
+  ) {
+    self.init(
+      input: handover.input, output: handover.output, clock: clock, held: handover.held, nextID: handover.nextID,
+      oddity: oddity)
+  }
+
+  /// Reads nothing more until `resume`.
+  ///
+  /// - Returns: nil while a request of either side is open, or more is to be written.
+  package func hold() async -> Handover? {
+    guard let reader = reader.withLock({ $0 }), let (input, held) = await reader.hold(),
+      let output = outbox.idleDescriptor
+    else { return nil }
+    return state.withLock { state in
+      guard !state.ended, state.waiting.isEmpty, state.open.isEmpty else { return nil }
+      return Handover(input: input, output: output, nextID: state.nextID, held: held)
+    }
+  }
+
+  package func resume() { reader.withLock { $0 }?.resume() }
 
   /// Begins to read. `requests` ends when the connection does.
   package func start() throws(SystemError) {

@@ -37,6 +37,9 @@ public struct LineFramer {
   /// Bytes of an unfinished line held now.
   public var heldBytes: Int { tail.count }
 
+  /// The unfinished line, to be fed to another framer; nil while one is being skipped.
+  public var unfinishedLine: [UInt8]? { mode == .collecting ? tail : nil }
+
   /// Takes the next chunk.
   ///
   /// - Parameters:

@@ -49,8 +49,8 @@ package struct Config: Sendable, Equatable {
     package var maximumQueued = 100
   }
 
-  package enum Output: String, Sendable, CaseIterable { case final, stream, preview }
-  package enum Images: String, Sendable, CaseIterable { case explicit, automatic }
+  package enum Output: String, Codable, Sendable, CaseIterable { case final, stream, preview }
+  package enum Images: String, Codable, Sendable, CaseIterable { case explicit, automatic }
   package enum Busy: String, Sendable, CaseIterable { case followUp, steer }
 
   /// One instance of a messenger.

@@ -23,18 +23,6 @@ struct Sessions: AsyncParsableCommand {
   }
 }
 
-struct Restart: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "End the daemon in good order and start it again in the background.")
-
-  func run() async throws {
-    let surroundings = Surroundings()
-    if surroundings.connect() != nil { try await Stop.stop(surroundings) }
-    try await DetachedDaemon(surroundings).start()
-    print("pi-relayd runs again.")
-  }
-}
-
 struct Reload: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Read the configuration again; sessions and plugins it does not concern go on.")

@@ -14,7 +14,8 @@ import Supervisor
       """,
     version: Product.version,
     subcommands: [
-      Chat.self, Setup.self, Start.self, Stop.self, Restart.self, Reload.self, Status.self, Plugins.self, Sessions.self,
+      Chat.self, Setup.self, Start.self, Stop.self, Restart.self, UpgradeCommand.self, UpgradeCheck.self, Reload.self,
+      Status.self, Plugins.self, Sessions.self,
       Logs.self, Backup.self, Restore.self,
       Doctor.self, ConfigCommand.self, InstallService.self,
     ])

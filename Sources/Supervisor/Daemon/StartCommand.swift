@@ -19,6 +19,11 @@ struct Start: AsyncParsableCommand {
     }
     let isDetached = surroundings.environment[DetachedDaemon.marker] != nil
     var options = surroundings.daemonOptions(say: { StandardError.say($0) })
+    do {
+      options.handover = try Handover.take(surroundings.environment)
+    } catch {
+      throw surroundings.fail(error)
+    }
     // Once it runs, a detached daemon has its log, which is begun anew in time; start.log would grow for ever.
     options.ready = { if isDetached { DetachedDaemon.dropOutput() } }
     let daemon = Daemon(options)

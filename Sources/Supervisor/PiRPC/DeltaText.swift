@@ -8,6 +8,9 @@ package struct DeltaText: Sendable {
 
   package init() {}
 
+  /// Nothing is waiting, to be taken or for its other half.
+  var isWhole: Bool { bytes.isEmpty && held.isEmpty }
+
   /// Appends one delta, as it stands in the JSON.
   package mutating func append(_ raw: UnsafeRawBufferPointer, escaped: Bool) {
     if held.isEmpty, !escaped {

@@ -35,8 +35,8 @@ package struct PiMessage: Sendable, Equatable {
 }
 
 /// A question of the agent that waits for `extension_ui_response`.
-package struct PiDialog: Sendable, Equatable {
-  package enum Kind: String, Sendable { case select, confirm, input, editor }
+package struct PiDialog: Codable, Sendable, Equatable {
+  package enum Kind: String, Codable, Sendable { case select, confirm, input, editor }
 
   package var id: String
   package var kind: Kind
@@ -101,8 +101,8 @@ extension PiResponse {
 
 // What the answers we read hold; everything optional that some release leaves out.
 
-package struct PiState: Decodable, Sendable, Equatable {
-  package struct Model: Decodable, Sendable, Equatable {
+package struct PiState: Codable, Sendable, Equatable {
+  package struct Model: Codable, Sendable, Equatable {
     package var id: String
     package var name: String?
     package var provider: String?

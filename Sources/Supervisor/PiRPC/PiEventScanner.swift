@@ -8,7 +8,7 @@ internal import RelayWire
 /// Both of pi's dialects are understood, told apart by what arrives.
 package struct PiEventScanner: Sendable {
   /// Which dialect the stream speaks, once known.
-  package private(set) var sendsWholeMessages: Bool?
+  package internal(set) var sendsWholeMessages: Bool?
   /// Whether images in tool results are wanted.
   package var wantsToolImages = false
   /// Where the usage ended in the last update.

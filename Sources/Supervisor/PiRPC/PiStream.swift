@@ -21,6 +21,18 @@ package struct PiStream: Sendable {
   /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
   package var sendsWholeMessages: Bool? { scanner.sendsWholeMessages }
 
+  /// What the next reader of the same pi must know; nil in the middle of a character.
+  package var dialect: Dialect? { text.isWhole ? Dialect(sendsWholeMessages: scanner.sendsWholeMessages) : nil }
+
+  package struct Dialect: Codable, Sendable {
+    var sendsWholeMessages: Bool?
+  }
+
+  package init(_ dialect: Dialect, wantsToolImages: Bool) {
+    self.init(wantsToolImages: wantsToolImages)
+    scanner.sendsWholeMessages = dialect.sendsWholeMessages
+  }
+
   /// Takes what one read brought; answers what it held, in order.
   package mutating func read(_ chunk: UnsafeRawBufferPointer, with framer: inout LineFramer) -> [Item] {
     var items: [Item] = []

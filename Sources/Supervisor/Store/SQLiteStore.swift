@@ -6,6 +6,9 @@ internal import RelayPipes
 /// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, one
 /// reader.
 package final class SQLiteStore: Sendable {
+  /// The version of the tables that this program knows.
+  package static var schemaVersion: Int { Schema.version }
+
   package let path: String
   let commits: CommitQueue
   private let reader: SQLiteConnection

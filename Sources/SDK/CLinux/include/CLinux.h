@@ -67,6 +67,15 @@ int relay_open_descriptors(void);
 unsigned long relay_file_system_type(const char *path);
 long relay_descriptor_limit(void);
 
+/// A file in memory that is closed on exec. Returns the descriptor, or -1 with errno set.
+int relay_memory_file(const char *name);
+
+/// Whether a descriptor stays open on exec. Returns 0, or errno.
+int relay_keep_on_exec(int fd, int keep);
+
+/// Becomes another program. Returns only when that fails, with errno.
+int relay_execute(const char *path, char *const argv[], char *const envp[]);
+
 /// The start time of a process in clock ticks since boot (field 22 of its stat), or 0 when it does not exist.
 uint64_t relay_process_start_time(pid_t pid);
 

@@ -19,6 +19,8 @@ package final class Daemon: Sendable {
     /// Also written to the log file.
     package var say: @Sendable (String) -> Void
     package var ready: @Sendable () -> Void = {}
+    /// From the program that this process was before.
+    package var handover: Handover?
 
     package init(
       folders: Folders, environment: [String: String], bundledFolder: String?, guardian: String, demoAgent: String?,
@@ -54,7 +56,8 @@ package final class Daemon: Sendable {
   package func run() async throws {
     let folders = options.folders
     try folders.prepare()
-    let lock = try DaemonLock(folders)
+    let handover = options.handover
+    let lock = try handover.map { DaemonLock(adopting: $0.lock) } ?? DaemonLock(folders)
     defer { withExtendedLifetime(lock) {} }
     let loaded = try options.loadConfiguration()
     let config = loaded.config
@@ -66,12 +69,13 @@ package final class Daemon: Sendable {
     let log: @Sendable (String) -> Void = { daemonLog.write($0) }
     for warning in loaded.warnings { log(warning) }
     let guardian = Guardian(
-      path: options.guardian, identity: UUID().uuidString, endsLeftovers: config.sessions.leftovers == .kill,
+      path: options.guardian, identity: handover?.guardian.identity ?? UUID().uuidString,
+      endsLeftovers: config.sessions.leftovers == .kill,
       report: log)
-    try guardian.start()
+    if let handover { try guardian.adopt(handover.guardian) } else { try guardian.start() }
     defer { guardian.stop() }
     do {
-      try await serve(loaded, guardian, limits, log)
+      try await serve(loaded, lock, guardian, limits, log)
     } catch {
       await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
       throw error
@@ -85,10 +89,11 @@ package final class Daemon: Sendable {
   static let flushLimit: Duration = .seconds(5)
 
   private func serve(
-    _ loaded: ConfigReader.Loaded, _ guardian: Guardian, _ limits: LogFile.Limits,
+    _ loaded: ConfigReader.Loaded, _ lock: DaemonLock, _ guardian: Guardian, _ limits: LogFile.Limits,
     _ log: @escaping @Sendable (String) -> Void
   ) async throws {
     let config = loaded.config
+    let handover = options.handover
     let path = loaded.path
     let folders = options.folders
     let timekeeper = options.timekeeper
@@ -114,18 +119,23 @@ package final class Daemon: Sendable {
       machine: config.machine,
       terminalGone: { folders.remove($0) }, log: log)
     try await router.restore()
+    if let handover {
+      await router.adopt(handover.router)
+      await sessions.adopt(handover.sessions)
+    }
     let plugins = PluginHost(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
       surroundings: PluginSurroundings(
         folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
-        restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log))
+        restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log),
+      adopting: handover?.plugins)
     let load = options.loadConfiguration
     let status: @Sendable () async -> DaemonStatus = {
       await DaemonStatus(
         version: Product.version, pid: getpid(), home: folders.home, machine: config.machine.name ?? Self.hostName,
         uptime: Double((timekeeper.now() - began).components.seconds), configuration: path,
         agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(),
-        problems: plugins.knownProblems)
+        problems: plugins.knownProblems, upgrades: handover?.count ?? 0)
     }
     let reload: @Sendable () async -> [String] = {
       do {
@@ -144,12 +154,23 @@ package final class Daemon: Sendable {
         return "\(error)".split(separator: "\n").map(String.init)
       }
     }
+    let upgrade = Locked<Upgrade?>(nil)
     let control = try ControlServer(
       folders: folders,
       handlers: .init(
-        status: status, plugin: { await plugins.change($0, $1) }, reload: reload, stop: { [self] in stop() },
+        status: status, plugin: { await plugins.change($0, $1) }, reload: reload,
+        upgrade: { program in
+          guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
+          return await upgrade.run(program).description
+        }, stop: { [self] in stop() },
         audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
-      marker: guardian.marker, clock: timekeeper.clock, log: log)
+      marker: guardian.marker, clock: timekeeper.clock, adopting: handover?.listener, log: log)
+    upgrade.withLock {
+      $0 = Upgrade(
+        lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,
+        count: handover?.count ?? 0, environment: options.environment, timekeeper: timekeeper, log: log,
+        settle: { try await store.settled() })
+    }
 
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await sessions.run() }

@@ -5,6 +5,14 @@ internal import Glibc
 package final class DaemonLock: Sendable {
   private let descriptor: Int32
 
+  /// Goes on holding what the program that this process was before has locked.
+  package init(adopting descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// For `init(adopting:)`.
+  package var handover: Int32 { descriptor }
+
   package init(_ folders: Folders) throws(Folders.Failure) {
     let path = folders.lock
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -21,6 +21,22 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var sessions: [SessionStatus]
   /// Things a person should mend.
   package var problems: [String]
+  /// How often it has been replaced by another program in the same process.
+  package var upgrades: Int
+}
+
+/// Lets another program take the daemon's place, with everything that runs. Answered only when that cannot be.
+package struct ControlUpgrade: WireRequest {
+  package static let method = "control.upgrade"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    package var problem: String
+  }
+
+  /// The whole path of the new pi-relayd.
+  package var program: String
+
+  package init(program: String) { self.program = program }
 }
 
 package struct ControlPlugin: WireRequest {

@@ -10,6 +10,8 @@ package final class ControlServer: Sendable {
     package var status: @Sendable () async -> DaemonStatus
     package var plugin: @Sendable (String, PluginHost.Change) async -> String?
     package var reload: @Sendable () async -> [String]
+    /// Answers what is in the way; where nothing is, it does not return.
+    package var upgrade: @Sendable (String) async -> String
     package var stop: @Sendable () -> Void
     package var audience: any PluginAudience
     /// Processes of agents, whose descendants may not command the daemon that supervises them.
@@ -36,8 +38,10 @@ package final class ControlServer: Sendable {
   private let state = Locked(State())
 
   /// Begins to listen.
+  ///
+  /// - Parameter adopted: the listening socket of the program that this process was before.
   package init(
-    folders: Folders, handlers: Handlers, marker: String, clock: any Clock<Duration>,
+    folders: Folders, handlers: Handlers, marker: String, clock: any Clock<Duration>, adopting adopted: Int32? = nil,
     log: @escaping @Sendable (String) -> Void
   ) throws(Folders.Failure) {
     self.folders = folders
@@ -45,13 +49,16 @@ package final class ControlServer: Sendable {
     self.marker = marker
     self.clock = clock
     self.log = log
-    let result = relay_listen_unix(folders.socket)
+    let result = adopted ?? relay_listen_unix(folders.socket)
     guard result >= 0 else {
       throw Folders.Failure(
         description: "the control socket \(folders.socket) cannot be made: \(String(cString: strerror(-result)))")
     }
     descriptor = result
   }
+
+  /// For the next program of this process.
+  var handover: Int32 { descriptor }
 
   /// Serves until `stop`.
   package func run() async {
@@ -180,6 +187,13 @@ package final class ControlServer: Sendable {
         request.fail(error)
       }
     case ControlReload.method: request.reply(ControlReload.Reply(problems: await handlers.reload()))
+    case ControlUpgrade.method:
+      do {
+        let program = try request.params(ControlUpgrade.self).program
+        request.reply(ControlUpgrade.Reply(problem: await handlers.upgrade(program)))
+      } catch {
+        request.fail(error)
+      }
     case ControlStop.method:
       request.reply(Empty())
       handlers.stop()

@@ -22,6 +22,17 @@ final class DialogBroker: Sendable {
     return record
   }
 
+  /// All open questions, oldest first.
+  var all: [DialogRecord] { state.withLock { state in state.order.compactMap { state.open[$0] } } }
+
+  /// A question that was asked by the program that this process was before.
+  func adopt(_ record: DialogRecord) {
+    state.withLock { state in
+      state.open[record.id] = record
+      state.order.append(record.id)
+    }
+  }
+
   /// The open questions of a session, oldest first.
   func all(of session: String) -> [DialogRecord] {
     state.withLock { state in state.order.compactMap { state.open[$0] }.filter { $0.session == session } }

@@ -2,7 +2,7 @@ internal import PiRPC
 internal import RelayWire
 
 /// A question of the agent that waits for a person's answer.
-struct DialogRecord: Sendable, Equatable {
+struct DialogRecord: Codable, Sendable, Equatable {
   /// Opaque and short: it stands in button ids.
   let id: String
   let session: String

@@ -6,7 +6,7 @@ package struct DiscoveredPlugin: Sendable, Equatable {
   package enum Origin: Sendable, Equatable { case bundled, dropped }
 
   /// Tells one version of a file from the next.
-  package struct Stamp: Sendable, Equatable {
+  package struct Stamp: Codable, Sendable, Equatable {
     var device: UInt
     var inode: UInt
     var size: Int

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 package import RelayConfig
 internal import RelayPipes
 internal import RelayStore
@@ -14,7 +15,9 @@ package actor PluginHost {
   private var instances: [String: PluginInstance] = [:]
   private var specifications: [String: PluginSpecification] = [:]
   /// Switched off by hand until switched on again.
-  private var disabled: Set<String> = []
+  private var disabled: Set<String>
+  /// Not gone on with yet.
+  private var adopted: [String: PluginHandover]
   private var problems: [String] = []
   /// The last instance of each name that was stopped.
   private var retired: [String: PluginInstance] = [:]
@@ -25,7 +28,13 @@ package actor PluginHost {
   /// Counts replacements, so that of two that overlap the later one wins.
   private var changes = 0
 
-  package init(discovery: PluginDiscovery, loaded: ConfigReader.Loaded, surroundings: PluginSurroundings) {
+  /// - Parameter adopted: what the program that this process was before had running.
+  package init(
+    discovery: PluginDiscovery, loaded: ConfigReader.Loaded, surroundings: PluginSurroundings,
+    adopting adopted: Handover? = nil
+  ) {
+    self.adopted = Dictionary(uniqueKeysWithValues: (adopted?.plugins ?? []).map { ($0.name, $0) })
+    disabled = adopted?.disabled ?? []
     self.discovery = discovery
     config = loaded.config
     let places = Locked(loaded.places)
@@ -44,6 +53,8 @@ package actor PluginHost {
     }
     changesOfFolder = changes
     await rescan()
+    for left in adopted.values { endLeft(left) }
+    adopted = [:]
     await nursery.run()
   }
 
@@ -123,8 +134,14 @@ package actor PluginHost {
   }
 
   private func start(_ specification: PluginSpecification) {
-    let instance = PluginInstance(specification, surroundings)
+    let adopted = adopted.removeValue(forKey: specification.name)
+    let instance = PluginInstance(specification, surroundings, adopting: adopted)
     instances[specification.name] = instance
+    if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
+      // It goes on until it has ended in good order.
+      surroundings.log("\(specification.name) has changed and is replaced")
+      nursery.add { await instance.restartOnceRunning() }
+    }
     let before = retired[specification.name]
     nursery.add {
       // Two lives of one name would share its folders, its log and its account on the platform.
@@ -132,6 +149,23 @@ package actor PluginHost {
       await instance.run()
     }
   }
+
+  /// Nobody wants it any more.
+  private func endLeft(_ handover: PluginHandover) {
+    surroundings.log("\(handover.name) is gone and stopped")
+    do {
+      let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
+      for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
+      nursery.add { [clock = surroundings.timekeeper.clock] in
+        await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
+      }
+    } catch {
+      surroundings.log("\(handover.name) could not be ended: \(error)")
+    }
+  }
+
+  var running: [PluginInstance] { Array(instances.values) }
+  var switchedOff: Set<String> { disabled }
 
   private func retire(_ name: String, _ instance: PluginInstance) {
     retired[name] = instance

@@ -11,9 +11,7 @@ extension PluginInstance {
     case failure(Ending)
   }
 
-  func greet(
-    _ peer: Peer, _ child: ChildProcess, data: String, spool: String, early: Locked<String?>
-  ) async -> Greeting {
+  func greet(_ life: Life, data: String, spool: String) async -> Greeting {
     let state: JSONValue?
     do {
       state = try await surroundings.store.pluginState(of: name)
@@ -24,25 +22,28 @@ extension PluginInstance {
       host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
       config: specification.settings, state: state, dataDir: data, spoolDir: spool)
     do {
-      let about = try await peer.request(request, within: Self.handshakeLimit)
-      if let junk = early.withLock({ $0 }) { return .failure(.ended(Self.junkExplanation(junk), worked: false)) }
+      let about = try await life.peer.request(request, within: Self.handshakeLimit)
+      if let junk = life.junk.withLock({ $0 }) { return .failure(.ended(Self.junkExplanation(junk), worked: false)) }
       guard ProtocolVersion.supported.contains(about.protocolVersion) else {
         return .failure(
           .misconfigured(
             "it speaks protocol version \(about.protocolVersion), this pi-relayd \(ProtocolVersion.supported); "
               + "install a matching version of one of them"))
       }
-      return .success(
-        PluginLink(
-          name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
-          spoolFolder: spool, isLocal: false, peer: peer,
-          hung: { [weak child, log = surroundings.log, name] why in
-            log("\(name) hangs (\(why)) and is ended")
-            child?.signal(SIGKILL)
-          }))
+      return .success(makeLink(about, life, spool: spool))
     } catch {
-      return .failure(await explain(error, child, early))
+      return .failure(await explain(error, life))
     }
+  }
+
+  func makeLink(_ about: InitializeReply, _ life: Life, spool: String) -> PluginLink {
+    PluginLink(
+      name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
+      spoolFolder: spool, isLocal: false, peer: life.peer,
+      hung: { [weak child = life.child, log = surroundings.log, name] why in
+        log("\(name) hangs (\(why)) and is ended")
+        child?.signal(SIGKILL)
+      })
   }
 
   private var messenger: Config.Messenger {
@@ -55,19 +56,19 @@ extension PluginInstance {
       + "logs belong on standard error"
   }
 
-  private func explain(_ error: PeerError, _ child: ChildProcess, _ early: Locked<String?>) async -> Ending {
+  private func explain(_ error: PeerError, _ life: Life) async -> Ending {
     if case .refused(let refusal) = error, refusal.code == .configuration {
       let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) } ?? []
       let text =
         problems.isEmpty ? refusal.message : problems.map(describe).joined(separator: "; ")
       return specification.isConfigured ? .misconfigured(text) : .unconfigured(text)
     }
-    if let junk = early.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
+    if let junk = life.junk.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
     switch error {
     case .timedOut: return .ended("it did not answer the handshake within \(Self.handshakeLimit)", worked: false)
     case .closed, .notSent:
       // It has closed its output; give it a moment to end, so that the message can say how.
-      let exit = await child.tearDown([.wait(.seconds(1))], clock: surroundings.timekeeper.clock)
+      let exit = await life.child.tearDown([.wait(.seconds(1))], clock: surroundings.timekeeper.clock)
       return .ended("\(exit) before the handshake", worked: false)
     case .refused, .unreadable: return .ended("the handshake failed: \(error)", worked: false)
     }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import FoundationEssentials
 internal import Glibc
 package import RelayConfig
 internal import RelayPipes
@@ -39,8 +40,9 @@ package actor PluginInstance {
   private var history = RestartPolicy.History()
   private var status: PluginStatus
   private var stateSince: Duration
-  private var child: ChildProcess?
-  private var link: PluginLink?
+  private(set) var life: Life?
+  /// What the program that this process was before had running.
+  private var adopted: PluginHandover?
   /// Wakes the loop: a new specification, a wish to restart, or the end.
   private let wakes = Mailbox<Void>(merge: { _, _ in true })
   private var stopping = false
@@ -48,6 +50,31 @@ package actor PluginInstance {
   private var lastChange = 0
   /// The last lines on standard error, for messages.
   private let lastWords = Locked<[String]>([])
+
+  /// One life of its process.
+  final class Life: Sendable {
+    let child: ChildProcess
+    let peer: Peer
+    let log: LineReader
+    let marker: String
+    /// Its first line that is none of the protocol.
+    let junk: Locked<String?>
+    /// Once it has shaken hands.
+    private let stored = Locked<PluginLink?>(nil)
+
+    init(child: ChildProcess, peer: Peer, log: LineReader, marker: String, junk: Locked<String?>) {
+      self.junk = junk
+      self.child = child
+      self.peer = peer
+      self.log = log
+      self.marker = marker
+    }
+
+    var link: PluginLink? {
+      get { stored.withLock { $0 } }
+      set { stored.withLock { $0 = newValue } }
+    }
+  }
 
   /// Time a plugin has to answer `initialize`.
   static let handshakeLimit: Duration = .seconds(10)
@@ -58,17 +85,22 @@ package actor PluginInstance {
   /// Breaches of the protocol that are logged of one life.
   static let mostOdditiesTold = 20
 
-  package init(_ specification: PluginSpecification, _ surroundings: PluginSurroundings) {
+  package init(
+    _ specification: PluginSpecification, _ surroundings: PluginSurroundings, adopting adopted: PluginHandover? = nil
+  ) {
+    self.adopted = adopted
     name = specification.name
     self.specification = specification
     self.surroundings = surroundings
-    status = PluginStatus(name: specification.name, state: .starting, path: specification.executable.path, restarts: 0)
+    status = PluginStatus(
+      name: specification.name, state: .starting, path: specification.executable.path,
+      restarts: adopted?.restarts ?? 0)
     stateSince = surroundings.timekeeper.now()
   }
 
   package func report() -> PluginStatus {
     var report = status
-    report.pid = child?.pid
+    report.pid = life?.child.pid
     report.since = Double((surroundings.timekeeper.now() - stateSince).components.seconds)
     return report
   }
@@ -97,29 +129,33 @@ package actor PluginInstance {
   package func restart() async {
     history = RestartPolicy.History()
     replacing = true
-    if let child { await end(child, reason: "replaced") }
+    if let life { await end(life, reason: "replaced") }
     wakes.post(())
+  }
+
+  /// The same for one that has only just been gone on with.
+  func restartOnceRunning() async {
+    let timekeeper = surroundings.timekeeper
+    while life?.link == nil, !stopping { guard await timekeeper.sleep(for: .milliseconds(10)) else { return } }
+    await restart()
   }
 
   /// Ends it for good; `run` returns.
   package func stop() async {
     stopping = true
     wakes.post(())
-    if let child { await end(child, reason: "stopped") }
+    if let life { await end(life, reason: "stopped") }
   }
 
-  private func end(_ child: ChildProcess, reason: String) async {
-    // Of this life: the next may begin while we wait.
-    let peer = currentPeer
-    if let link {
+  private func end(_ life: Life, reason: String) async {
+    if let link = life.link {
       // A refusal or a silence changes nothing: what follows ends it anyway.
       _ = try? await link.request(Shutdown(reason: reason), within: Self.shutdownLimit)
     }
-    peer?.finish()
-    await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: surroundings.timekeeper.clock)
+    life.peer.finish()
+    await life.child.tearDown(
+      [.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: surroundings.timekeeper.clock)
   }
-
-  private var currentPeer: Peer?
 
   // MARK: - The loop of lives
 
@@ -200,87 +236,87 @@ package actor PluginInstance {
     let folders = surroundings.folders
     let spool = folders.spool(name)
     let data = folders.data(name)
-    let child: ChildProcess
-    let pipes: ChildProcess.Pipes
+    let adopted = adopted
+    self.adopted = nil
+    let life: Life
     do {
       try folders.makePrivate(spool)
       try folders.makePrivate(data)
-      (child, pipes) = try ChildProcess.spawn(
-        .init(
-          name: name, path: specification.executable.path,
-          environment: ChildEnvironment.plugin(
-            from: surroundings.environment,
-            markers: [surroundings.guardian?.marker ?? "\(Guardian.markerName)=none", newLifeMarker()]),
-          directory: data),
-        guardian: surroundings.guardian)
+      life = if let adopted { try goOn(adopted) } else { try spawn(in: data) }
     } catch {
       return .ended("\(error)", worked: false)
     }
-    self.child = child
-    let log = collectLog(pipes.error)
-    let early = Locked<String?>(nil)
-    let oddities = Locked(0)
-    let peer = Peer(
-      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock,
-      oddity: {
-        [log = surroundings.log, name] oddity in
-        if case .notProtocol(let beginning) = oddity { early.withLock { $0 = $0 ?? beginning } }
-        let number = oddities.withLock { count in
-          count += 1
-          return count
-        }
-        guard number <= Self.mostOdditiesTold else { return }
-        log("\(name): \(Self.describe(oddity))" + (number == Self.mostOdditiesTold ? "; more is not told" : ""))
-      })
-    currentPeer = peer
-    let lifeMarker = lifeMarker
-    child.onExit { _ in
+    self.life = life
+    defer { self.life = nil }
+    life.child.onExit { [life] _ in
       // Its helpers go with it; one that inherited its output must not make it look alive.
-      _ = relay_signal_marked(lifeMarker, SIGKILL, getpid())
-      peer.closeSoon()
-      log.closeSoon()
-    }
-    defer {
-      self.child = nil
-      currentPeer = nil
-      link = nil
+      _ = relay_signal_marked(life.marker, SIGKILL, getpid())
+      life.peer.closeSoon()
+      life.log.closeSoon()
     }
     do {
-      try peer.start()
+      try life.peer.start()
     } catch {
-      peer.close()
-      await child.tearDown([], clock: surroundings.timekeeper.clock)
+      life.peer.close()
+      await life.child.tearDown([], clock: surroundings.timekeeper.clock)
       return .ended("\(error)", worked: false)
     }
-    let outcome = await greet(peer, child, data: data, spool: spool, early: early)
-    switch outcome {
+    if let adopted { return await serve(makeLink(adopted.about, life, spool: spool), life) }
+    switch await greet(life, data: data, spool: spool) {
     case .failure(let ending):
-      peer.close()
+      life.peer.close()
       // Requests that came before the handshake hold the peer for as long as they wait.
-      for await _ in peer.requests {}
-      await child.tearDown([.terminate(then: .milliseconds(500))], clock: surroundings.timekeeper.clock)
+      for await _ in life.peer.requests {}
+      await life.child.tearDown([.terminate(then: .milliseconds(500))], clock: surroundings.timekeeper.clock)
       return ending
-    case .success(let link):
-      return await serve(link, peer, child)
+    case .success(let link): return await serve(link, life)
     }
   }
 
-  /// What the processes of this life, and of no other, carry in their environment.
-  private var lifeMarker = ""
-  private var lives = 0
+  private func spawn(in data: String) throws -> Life {
+    let marker = "PI_RELAY_PLUGIN_LIFE=\(name)#\(UUID().uuidString)"
+    let (child, pipes) = try ChildProcess.spawn(
+      .init(
+        name: name, path: specification.executable.path,
+        environment: ChildEnvironment.plugin(
+          from: surroundings.environment,
+          markers: [surroundings.guardian?.marker ?? "\(Guardian.markerName)=none", marker]),
+        directory: data),
+      guardian: surroundings.guardian)
+    let junk = Locked<String?>(nil)
+    let peer = Peer(
+      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, oddity: oddities(junk))
+    return Life(child: child, peer: peer, log: collectLog(pipes.error), marker: marker, junk: junk)
+  }
 
-  private func newLifeMarker() -> String {
-    lives += 1
-    lifeMarker = "PI_RELAY_PLUGIN_LIFE=\(name)#\(lives)@\(getpid())"
-    return lifeMarker
+  private func goOn(_ handover: PluginHandover) throws -> Life {
+    let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
+    let junk = Locked<String?>(nil)
+    let peer = Peer(handover.peer, clock: surroundings.timekeeper.clock, oddity: oddities(junk))
+    let log = collectLog(handover.errors, held: handover.heldErrors)
+    return Life(child: child, peer: peer, log: log, marker: handover.lifeMarker, junk: junk)
+  }
+
+  /// Tells of what is not part of the protocol, up to a number.
+  private func oddities(_ junk: Locked<String?>) -> @Sendable (Peer.Oddity) -> Void {
+    let count = Locked(0)
+    return { [log = surroundings.log, name] oddity in
+      if case .notProtocol(let beginning) = oddity { junk.withLock { $0 = $0 ?? beginning } }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard number <= Self.mostOdditiesTold else { return }
+      log("\(name): \(Self.describe(oddity))" + (number == Self.mostOdditiesTold ? "; more is not told" : ""))
+    }
   }
 
   /// Reads standard error into the plugin's log, whether or not anything else goes well.
-  private func collectLog(_ descriptor: Int32) -> LineReader {
+  private func collectLog(_ descriptor: Int32, held: [UInt8] = []) -> LineReader {
     let file = LogFile(path: surroundings.folders.log(name), limits: surroundings.logLimits)
     let lastWords = lastWords
     let reader = LineReader(
-      descriptor: descriptor, maximumLineLength: 64 * 1024, loop: .logs,
+      descriptor: descriptor, maximumLineLength: 64 * 1024, held: held, loop: .logs,
       handlers: .init(line: { framed in
         switch framed {
         case .line(let bytes), .unfinished(let bytes):
@@ -309,8 +345,10 @@ package actor PluginInstance {
     }
   }
 
-  private func serve(_ link: PluginLink, _ peer: Peer, _ child: ChildProcess) async -> Ending {
-    self.link = link
+  private func serve(_ link: PluginLink, _ life: Life) async -> Ending {
+    let child = life.child
+    let peer = life.peer
+    life.link = link
     status.version = link.about.version
     status.kinds = link.about.kinds.map(\.rawValue)
     enter(.running)

@@ -29,6 +29,12 @@ package final class ChildProcess: Sendable {
     package let input: Int32
     package let output: Int32
     package let error: Int32
+
+    package init(input: Int32, output: Int32, error: Int32) {
+      self.input = input
+      self.output = output
+      self.error = error
+    }
   }
 
   /// A step of ending a child, and how long it may take.
@@ -48,6 +54,9 @@ package final class ChildProcess: Sendable {
     case ended(ChildExit)
   }
 
+  /// False while this process is about to become another program, which would not know of a new child.
+  static let maySpawn = Locked(true)
+
   /// Descriptors that must be free before anything is started.
   package static let descriptorReserve = 16
 
@@ -59,6 +68,9 @@ package final class ChildProcess: Sendable {
 
   /// Starts a child.
   package static func spawn(_ request: Request, guardian: Guardian?) throws(SpawnError) -> (ChildProcess, Pipes) {
+    guard maySpawn.withLock({ $0 }) else {
+      throw .system(path: request.path, reason: "pi-relayd is being upgraded; it is tried again")
+    }
     try requireDescriptors(for: request.name)
     var ends: [Int32] = []
     func pipe() throws(SpawnError) -> (read: Int32, write: Int32) {
@@ -85,6 +97,26 @@ package final class ChildProcess: Sendable {
     guardian?.record(child)
     child.watch()
     return (child, Pipes(input: input.write, output: output.read, error: error.read))
+  }
+
+  /// A child of this process, as another program that this process was before knew it.
+  package struct Handover: Codable, Sendable {
+    package var pid: Int32
+    package var startTime: UInt64
+  }
+
+  package var handover: Handover { Handover(pid: pid, startTime: startTime) }
+
+  /// Goes on watching a child after this process has become another program. One that has ended meanwhile is reaped
+  /// like any.
+  package static func adopt(_ handover: Handover, guardian: Guardian?) throws(SpawnError) -> ChildProcess {
+    let child = ChildProcess(pid: handover.pid, guardian: guardian)
+    guard child.startTime == handover.startTime else {
+      throw .system(path: "process \(handover.pid)", reason: "it is not the one that was handed over")
+    }
+    guardian?.record(child)
+    child.watch()
+    return child
   }
 
   private static func requireDescriptors(for name: String) throws(SpawnError) {

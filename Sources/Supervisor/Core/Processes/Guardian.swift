@@ -12,12 +12,14 @@ package final class Guardian: Sendable {
 
   private struct State {
     var outbox: Outbox?
+    var process: ChildProcess?
     var children: [Int32: UInt64] = [:]
     var stopping = false
     var ends = 0
   }
 
   private let path: String
+  private let identity: String
   private let endsLeftovers: Bool
   private let state = Locked(State())
   private let report: @Sendable (String) -> Void
@@ -30,6 +32,7 @@ package final class Guardian: Sendable {
     path: String, identity: String, endsLeftovers: Bool, report: @escaping @Sendable (String) -> Void
   ) {
     self.path = path
+    self.identity = identity
     self.endsLeftovers = endsLeftovers
     self.report = report
     marker = "\(Self.markerName)=\(identity)"
@@ -43,7 +46,10 @@ package final class Guardian: Sendable {
     _ = close(pipes.error)
     let outbox = Outbox(descriptor: pipes.input, limit: 1 << 20)
     let (known, old) = state.withLock { state in
-      defer { state.outbox = outbox }
+      defer {
+        state.outbox = outbox
+        state.process = child
+      }
       return (state.children, state.outbox)
     }
     old?.abandon()
@@ -51,6 +57,31 @@ package final class Guardian: Sendable {
     say("leftovers \(endsLeftovers ? "kill" : "keep")")
     for (pid, start) in known { say("+ \(pid) \(start)") }
     child.onExit { [weak self] exit in self?.restart(after: exit) }
+  }
+
+  /// What the next program of this process needs to go on with the same guardian.
+  package struct Handover: Codable, Sendable {
+    var process: ChildProcess.Handover
+    var input: Int32
+    package var identity: String
+  }
+
+  /// Nil while it is being started again, or has more to hear.
+  var handover: Handover? {
+    state.withLock { state in
+      guard let process = state.process, !process.hasEnded, let input = state.outbox?.idleDescriptor else { return nil }
+      return Handover(process: process.handover, input: input, identity: identity)
+    }
+  }
+
+  /// Goes on with the guardian of the program that this process was before; it knows the children.
+  package func adopt(_ handover: Handover) throws(SpawnError) {
+    let process = try ChildProcess.adopt(handover.process, guardian: nil)
+    state.withLock { state in
+      state.process = process
+      state.outbox = Outbox(descriptor: handover.input, limit: 1 << 20)
+    }
+    process.onExit { [weak self] exit in self?.restart(after: exit) }
   }
 
   /// Lives shorter than this in a row mean that it cannot run here.

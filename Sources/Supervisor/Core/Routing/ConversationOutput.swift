@@ -28,7 +28,7 @@ actor ConversationOutput {
     case leftOut(tools: Int, messages: Int)
   }
 
-  struct Settings: Sendable, Equatable {
+  struct Settings: Codable, Sendable, Equatable {
     var output = Config.Output.stream
     var images = Config.Images.explicit
     var editInterval: Duration?
@@ -98,6 +98,9 @@ actor ConversationOutput {
   nonisolated func post(_ item: Item) { items.post(item) }
 
   nonisolated func close() { items.close() }
+
+  /// Nothing waits, and nothing is being shown at this moment.
+  nonisolated var isQuiet: Bool { items.isAwaited }
 
   func run() async {
     while let item = await items.next() { await handle(item) }

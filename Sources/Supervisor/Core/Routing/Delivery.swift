@@ -32,7 +32,7 @@ struct Delivery: Sendable {
   static let maximumDeaths = 2
 
   /// A message on the platform.
-  struct Sent: Equatable {
+  struct Sent: Codable, Equatable {
     /// What it was sent under.
     var key: String
     var message: String

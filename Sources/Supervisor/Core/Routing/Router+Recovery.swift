@@ -63,6 +63,8 @@ extension Router {
   }
 
   func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
+    // The program that this process was before has handed it over with its session.
+    if let id = unfinished.session, await host.session(id)?.works(on: unfinished.stored.key) == true { return }
     let message = unfinished.stored.message
     let words = SafeText.line(message.text, limit: 80)
     switch unfinished.stage {

@@ -168,15 +168,23 @@ package actor Router: PluginAudience {
   }
 
   func place(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> Place {
+    place(
+      key, conversation, capabilities: link.capabilities,
+      settings: link.messenger.map(ConversationOutput.Settings.init) ?? ConversationOutput.Settings())
+  }
+
+  func place(
+    _ key: ConversationKey, _ conversation: Conversation, capabilities: Capabilities,
+    settings: ConversationOutput.Settings
+  ) -> Place {
     if let place = places[key] {
       places[key]?.conversation = conversation
       return place
     }
-    let holder = holder(link.name)
+    let holder = holder(key.instance)
     let delivery = Delivery(conversation: key, holder: holder, store: store, timekeeper: timekeeper, log: log)
-    let settings = link.messenger.map(ConversationOutput.Settings.init) ?? ConversationOutput.Settings()
     let output = ConversationOutput(
-      delivery: delivery, capabilities: link.capabilities, settings: settings, services: services,
+      delivery: delivery, capabilities: capabilities, settings: settings, services: services,
       checkpoints: checkpoints, nursery: nursery)
     let inbox = Mailbox<Arrival>()
     let silence = Mailbox<Void>()

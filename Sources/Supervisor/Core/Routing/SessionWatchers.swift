@@ -35,6 +35,15 @@ final class SessionWatchers: Sendable {
     if isNew { for record in dialogs.all(of: session) { output.post(.ask(record)) } }
   }
 
+  /// The conversation watches as it did before, and has been shown what is open.
+  func adopt(_ session: String, _ key: ConversationKey, _ output: ConversationOutput) {
+    watchers.withLock { $0[session, default: [:]][key] = output }
+  }
+
+  func session(of key: ConversationKey) -> String? {
+    watchers.withLock { watchers in watchers.first { $0.value[key] != nil }?.key }
+  }
+
   /// The conversation is gone for good.
   func drop(_ key: ConversationKey) {
     watchers.withLock { watchers in
@@ -84,8 +93,7 @@ final class SessionWatchers: Sendable {
 
   /// Whether what is written in a conversation now answers a question.
   func asks(_ key: ConversationKey) -> Bool {
-    let session = watchers.withLock { watchers in watchers.first { $0.value[key] != nil }?.key }
-    return session.flatMap { dialogs.first(of: $0) } != nil
+    session(of: key).flatMap { dialogs.first(of: $0) } != nil
   }
 
   func settle(_ record: DialogRecord, text: String) {

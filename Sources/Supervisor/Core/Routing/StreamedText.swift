@@ -2,7 +2,7 @@ internal import RelayWire
 
 /// The text of one message of the agent on its way to a platform: what has been fixed in finished messages, and what
 /// is still growing. A pure value.
-struct StreamedText {
+struct StreamedText: Codable {
   /// Markdown not yet fixed in a finished message, with what must be reopened before it.
   private(set) var source = ""
   /// All that has arrived of this message.

@@ -4,7 +4,7 @@ internal import RelayPipes
 internal import RelayWire
 
 /// The agent that sessions run: pi, or the demo agent where pi cannot be used.
-package struct AgentProgram: Sendable, Equatable {
+package struct AgentProgram: Codable, Sendable, Equatable {
   package var path: String
   package var version: String?
   /// It takes `--session-id`; older releases take `--session FILE`.
@@ -84,72 +84,20 @@ package struct AgentProbe: Sendable {
     return nil
   }
 
-  private struct Outcome {
-    var exit: ChildExit
-    var output: [String]
-    var errors: [String]
-  }
-
   private func run(
     _ path: String, _ arguments: [String], input: String? = nil,
     until: @escaping @Sendable (String) -> Bool = { _ in false }
-  ) async -> Outcome {
-    let child: ChildProcess
-    let pipes: ChildProcess.Pipes
+  ) async -> CapturedRun {
+    let environment = ChildEnvironment.agent(
+      from: environment, secrets: secrets(), additions: ["PI_OFFLINE": "1"], markers: guardian.map { [$0.marker] } ?? []
+    )
     do {
-      let environment = ChildEnvironment.agent(
-        from: environment, secrets: secrets(), additions: ["PI_OFFLINE": "1"],
-        markers: guardian.map { [$0.marker] } ?? [])
-      (child, pipes) = try ChildProcess.spawn(
+      return try await CapturedRun(
         .init(name: "probe of \(path)", path: path, arguments: arguments, environment: environment),
-        guardian: guardian)
+        guardian: guardian, input: input, limit: .seconds(20), clock: clock, until: until)
     } catch {
-      return Outcome(exit: .exited(127), output: [], errors: ["\(error)"])
+      return CapturedRun(failure: error)
     }
-    let outbox = Outbox(descriptor: pipes.input, limit: 1 << 16)
-    if let input {
-      // A child that is gone already reads nothing; its exit says so.
-      try? outbox.send(Array(input.utf8))
-    } else {
-      outbox.finish()
-    }
-    let output = Locked<[String]>([])
-    let errors = Locked<[String]>([])
-    let (ends, ended) = AsyncStream<Void>.makeStream()
-    let readers = [(pipes.output, output), (pipes.error, errors)].map { descriptor, lines in
-      Self.reader(of: descriptor, into: lines) { line in
-        if until(line) { outbox.finish() }
-      } end: {
-        ended.yield()
-      }
-    }
-    for reader in readers { do { try reader.start() } catch { reader.close() } }
-    let exit = await child.tearDown([.wait(.seconds(20))], clock: clock)
-    // What it wrote may still be on its way; a grandchild that keeps the pipes open is not waited for.
-    try? await withDeadline(.seconds(1), clock: clock) {
-      var open = readers.count
-      for await _ in ends {
-        open -= 1
-        if open == 0 { return }
-      }
-    }
-    for reader in readers { reader.close() }
-    return Outcome(exit: exit, output: output.withLock { $0 }, errors: errors.withLock { $0 })
-  }
-
-  private static func reader(
-    of descriptor: Int32, into lines: Locked<[String]>, line tell: @escaping @Sendable (String) -> Void,
-    end: @escaping @Sendable () -> Void
-  ) -> LineReader {
-    LineReader(
-      descriptor: descriptor, maximumLineLength: 1 << 20,
-      handlers: .init(
-        line: { framed in
-          guard case .line(let bytes) = framed else { return }
-          let line = String(decoding: bytes, as: UTF8.self)
-          lines.withLock { if $0.count < 1_000 { $0.append(line) } }
-          tell(line)
-        }, end: end))
   }
 
   /// The executable a name stands for: a path, or the first of that name on the search path.

@@ -53,7 +53,7 @@ package final class PiConnection: Sendable {
   private let clock: any Clock<Duration>
   private let state = Locked(State())
   private let stream: Locked<PiStream>
-  private let reader = Locked<LineReader?>(nil)
+  private let readers = Locked<(output: LineReader, errors: LineReader)?>(nil)
   private let noise: @Sendable (String) -> Void
   private let lastWords: Locked<[String]>
 
@@ -64,11 +64,44 @@ package final class PiConnection: Sendable {
   ///
   /// - Parameter text: told of deltas straight away while the reader of `incoming` waits, having handled all that came
   ///   before: a delta then need not wake it. Called on the loop's thread.
-  package init(
+  package convenience init(
     _ request: ChildProcess.Request, guardian: Guardian?, log: LogFile, wantsToolImages: Bool,
     clock: any Clock<Duration>, text: @escaping @Sendable (String) -> Void
   ) throws {
     let (child, pipes) = try ChildProcess.spawn(request, guardian: guardian)
+    self.init(child, pipes, PiStream(wantsToolImages: wantsToolImages), log: log, clock: clock, text: text)
+    try start()
+  }
+
+  /// One life between two commands, for another program to go on with.
+  package struct Handover: Codable, Sendable {
+    var child: ChildProcess.Handover
+    var input: Int32
+    var output: Int32
+    var error: Int32
+    var held: [UInt8]
+    var heldErrors: [UInt8]
+    var nextID: Int
+    var dialect: PiStream.Dialect
+  }
+
+  /// Goes on with a pi that the program this process was before has held. `start` begins to read.
+  package convenience init(
+    _ handover: Handover, guardian: Guardian?, log: LogFile, wantsToolImages: Bool, clock: any Clock<Duration>,
+    text: @escaping @Sendable (String) -> Void
+  ) throws {
+    self.init(
+      try ChildProcess.adopt(handover.child, guardian: guardian),
+      ChildProcess.Pipes(input: handover.input, output: handover.output, error: handover.error),
+      PiStream(handover.dialect, wantsToolImages: wantsToolImages), held: handover.held,
+      heldErrors: handover.heldErrors, nextID: handover.nextID, log: log, clock: clock, text: text)
+  }
+
+  private init(
+    _ child: ChildProcess, _ pipes: ChildProcess.Pipes, _ stream: PiStream, held: [UInt8] = [],
+    heldErrors: [UInt8] = [], nextID: Int = 1, log: LogFile, clock: any Clock<Duration>,
+    text: @escaping @Sendable (String) -> Void
+  ) {
     self.child = child
     self.clock = clock
     self.text = text
@@ -80,17 +113,17 @@ package final class PiConnection: Sendable {
     })
     lastWords = Locked([])
     noise = { line in EventLoop.logs.perform { log.write(line) } }
-    stream = Locked(PiStream(wantsToolImages: wantsToolImages))
+    self.stream = Locked(stream)
+    state.withLock { $0.nextID = nextID }
+    let lastWords = lastWords
     let reader = LineReader(
-      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, turn: .shared,
+      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, held: held, turn: .shared,
       handlers: .init(
         chunk: { [weak self] in self?.take($0, &$1) },
         rest: { [weak self] in self?.takeRest($0) },
         end: { [weak self] in self?.end() }))
-    self.reader.withLock { $0 = reader }
-    let lastWords = lastWords
     let errors = LineReader(
-      descriptor: pipes.error, maximumLineLength: 64 * 1024, loop: .logs,
+      descriptor: pipes.error, maximumLineLength: 64 * 1024, held: heldErrors, loop: .logs,
       handlers: .init(line: { framed in
         switch framed {
         case .line(let bytes), .unfinished(let bytes):
@@ -100,12 +133,40 @@ package final class PiConnection: Sendable {
         case .tooLong(let length), .dismissed(let length): log.write("[a line of \(length) bytes was left out]")
         }
       }))
+    readers.withLock { $0 = (reader, errors) }
+  }
+
+  /// Begins to read.
+  func start() throws {
+    guard let (reader, errors) = readers.withLock({ $0 }) else { return }
     try errors.start()
     try reader.start()
     child.onExit { _ in
       reader.closeSoon()
       errors.closeSoon()
     }
+  }
+
+  /// Reads nothing more until `resume`.
+  ///
+  /// - Returns: nil while a command is unanswered, more is to be written, or what came has not been heard yet.
+  func hold() async -> Handover? {
+    guard let (reader, errors) = readers.withLock({ $0 }), !child.hasEnded,
+      let (output, held) = await reader.hold(), let (error, heldErrors) = await errors.hold(),
+      let input = outbox.idleDescriptor, let dialect = stream.withLock({ $0.dialect }), incoming.isAwaited
+    else { return nil }
+    return state.withLock { state in
+      guard !state.ended, state.waiting.isEmpty else { return nil }
+      return Handover(
+        child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
+        nextID: state.nextID, dialect: dialect)
+    }
+  }
+
+  func resume() {
+    guard let (reader, errors) = readers.withLock({ $0 }) else { return }
+    reader.resume()
+    errors.resume()
   }
 
   /// The last line on standard error, for messages.
@@ -189,7 +250,7 @@ package final class PiConnection: Sendable {
   package func stop(grace: Duration = .seconds(3)) async -> ChildExit {
     outbox.finish()
     let exit = await child.tearDown([.wait(grace), .terminate(then: .seconds(2))], clock: clock)
-    reader.withLock { $0 }?.close()
+    readers.withLock { $0 }?.output.close()
     return exit
   }
 

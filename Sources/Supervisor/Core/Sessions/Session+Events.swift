@@ -105,8 +105,12 @@ extension Session {
       answerQuietly(dialog.id, .cancelled, connection)
       return
     }
-    openDialogs[dialog.id] = dialog
+    keepOpen(dialog)
     emit(.dialogOpened(dialog))
+  }
+
+  func keepOpen(_ dialog: PiDialog) {
+    openDialogs[dialog.id] = dialog
     guard let timeout = dialog.timeout else { return }
     nursery.add { [self, timekeeper = surroundings.timekeeper] in
       if await timekeeper.sleep(for: .milliseconds(timeout)) { await expire(dialog.id) }

@@ -9,6 +9,8 @@ internal import RelayStore
 extension Session {
   /// Runs until `close`.
   package func work() async {
+    // Of the program that this process was before.
+    if run != nil { await goOn() }
     while !closed, !Task.isCancelled {
       guard let next = queue.popFirst() else {
         await waitForWork()
@@ -102,15 +104,7 @@ extension Session {
       over.close()
       startIsOver.close()
     }
-    if let limit = settings.callTimeout {
-      nursery.add { [self, clock = surroundings.timekeeper.clock] in
-        do {
-          try await withDeadline(limit, clock: clock) { _ = await over.next() }
-        } catch {
-          await timeOut(number, limit)
-        }
-      }
-    }
+    watchTime(number, over)
     return await withCheckedContinuation { continuation in
       // It may have died while the message was being prepared.
       if let early = earlyEnding {
@@ -121,6 +115,29 @@ extension Session {
       nursery.add { [self] in await send(prepared, connection, number) }
       nursery.add { [self] in await watchStart(connection, number, startIsOver) }
     }
+  }
+
+  private func watchTime(_ number: Int, _ over: Mailbox<Void>) {
+    guard let limit = settings.callTimeout else { return }
+    nursery.add { [self, clock = surroundings.timekeeper.clock] in
+      do {
+        try await withDeadline(limit, clock: clock) { _ = await over.next() }
+      } catch {
+        await timeOut(number, limit)
+      }
+    }
+  }
+
+  /// Waits for the end of a run that the program before this one began.
+  private func goOn() async {
+    guard let prompt = run?.prompt else { return }
+    let over = Mailbox<Void>()
+    defer { over.close() }
+    watchTime(runNumber, over)
+    let ending = await withCheckedContinuation { continuation in
+      if let early = earlyEnding { continuation.resume(returning: early) } else { runWaiter = continuation }
+    }
+    await finish(prompt, ending, after: nil)
   }
 
   private func isCurrent(_ number: Int) -> Bool { runNumber == number && run != nil }
@@ -190,7 +207,9 @@ extension Session {
     if let waiter = runWaiter {
       runWaiter = nil
       waiter.resume(returning: ending)
-    } else if run != nil, case .died = ending {
+    } else if run != nil {
+      // Nobody waits yet. Before a message is given to pi only a death ends its run.
+      if case .ended = ending, run?.accepted != true { return }
       earlyEnding = ending
     }
   }

@@ -43,7 +43,7 @@ package enum RunEnd: Sendable, Equatable {
 }
 
 /// A message on its way to the agent.
-package struct Prompt: Sendable, Equatable {
+package struct Prompt: Codable, Sendable, Equatable {
   package var key: MessageKey
   /// As the agent gets it, before attachments.
   package var text: String

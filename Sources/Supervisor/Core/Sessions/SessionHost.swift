@@ -78,6 +78,18 @@ package actor SessionHost {
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
 
+  func tell(_ text: String) { surroundings.log(text) }
+
+  func end(_ handover: ChildProcess.Handover) {
+    do {
+      let child = try ChildProcess.adopt(handover, guardian: surroundings.guardian)
+      nursery.add { [clock = surroundings.timekeeper.clock] in await child.tearDown([.wait(.seconds(3))], clock: clock)
+      }
+    } catch {
+      tell("an agent could not be ended: \(error)")
+    }
+  }
+
   package func session(_ id: String) -> Session? { sessions[id] }
 
   package func all() -> [Session] { order.compactMap { sessions[$0] } }

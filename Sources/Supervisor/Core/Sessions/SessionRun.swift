@@ -1,7 +1,7 @@
 internal import PiRPC
 
 /// What is known of the run that a prompt started. A pure value: the session feeds it what pi says.
-struct SessionRun {
+struct SessionRun: Codable {
   enum Verdict: Equatable {
     case goesOn
     /// Over, unless pi starts something by itself within a moment: older releases do not say.
@@ -24,7 +24,12 @@ struct SessionRun {
   /// Steering messages given to pi and not yet taken by it.
   var steering: [Prompt] = []
   var aborting = false
-  private var lastStop: (reason: String?, error: String?) = (nil, nil)
+  private var lastStop = Stop()
+
+  private struct Stop: Codable {
+    var reason: String?
+    var error: String?
+  }
 
   /// Whether pi would take a steering message into this run.
   var takesSteering: Bool { started && !hasEnded && !aborting }
@@ -53,7 +58,7 @@ struct SessionRun {
       }
       return .goesOn
     case .messageEnd(let message):
-      if message.role == "assistant" { lastStop = (message.stopReason, message.errorMessage) }
+      if message.role == "assistant" { lastStop = Stop(reason: message.stopReason, error: message.errorMessage) }
       return .goesOn
     case .agentEnd(let willRetry):
       if willRetry == true { return .goesOn }

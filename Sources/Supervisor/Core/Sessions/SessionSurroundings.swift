@@ -115,6 +115,13 @@ package actor SessionPlaces {
     return next
   }
 
+  /// The place of an agent that runs already.
+  package func adopt() -> Int {
+    next += 1
+    taken.insert(next)
+    return next
+  }
+
   /// The session no longer wants to start.
   package func giveUp(_ session: String) {
     guard entering.contains(session) else { return }

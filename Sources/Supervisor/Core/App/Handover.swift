@@ -1,0 +1,107 @@
+internal import CLinux
+internal import FoundationEssentials
+internal import Glibc
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+/// Everything that a daemon passes to the program that takes its place in the same process: children, pipes, and what
+/// was under way on them. The rest is in the store.
+package struct Handover: Codable, Sendable {
+  /// Raised when a program could not go on with what an earlier one hands over.
+  package static let format = 1
+
+  var format = Self.format
+  /// How often this process has become another program.
+  var count: Int
+  var lock: Int32
+  var listener: Int32
+  var guardian: Guardian.Handover
+  var plugins: PluginHost.Handover
+  var sessions: SessionHost.Handover
+  var router: Router.Handover
+
+  /// Names the descriptor that it is in.
+  static let variable = "PI_RELAY_HANDOVER"
+
+  private var descriptors: [Int32] {
+    [lock, listener, guardian.input] + plugins.plugins.flatMap { [$0.peer.input, $0.peer.output, $0.errors] }
+      + sessions.sessions.flatMap { [$0.connection.input, $0.connection.output, $0.connection.error] }
+  }
+
+  /// Takes what was handed over, if anything was.
+  ///
+  /// - Throws: when it cannot be read. Then nothing can be gone on with.
+  package static func take(_ environment: [String: String]) throws -> Handover? {
+    guard let text = environment[variable] else { return nil }
+    unsetenv(variable)
+    guard let descriptor = Int32(text) else { throw Problem("\(variable) is no descriptor") }
+    defer { _ = close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    lseek(descriptor, 0, SEEK_SET)
+    while case let count = read(descriptor, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
+    let handover = try JSONCoding.decode(Handover.self, from: bytes)
+    guard handover.format == format else {
+      throw Problem("what was handed over is of format \(handover.format), this is \(format)")
+    }
+    for descriptor in handover.descriptors { _ = relay_keep_on_exec(descriptor, 0) }
+    return handover
+  }
+
+  /// Becomes `program`. Returns only when that fails, with everything as it was.
+  func execute(_ program: String) -> Problem {
+    let file = relay_memory_file("pi-relay-handover")
+    guard file >= 0 else { return Problem("no memory: \(String(cString: strerror(errno)))") }
+    defer { _ = close(file) }
+    let kept = descriptors + [file]
+    defer { for descriptor in kept { _ = relay_keep_on_exec(descriptor, 0) } }
+    do {
+      var bytes = try JSONCoding.encode(self)[...]
+      while !bytes.isEmpty {
+        let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        guard count > 0 else { return Problem("it could not be written down: \(String(cString: strerror(errno)))") }
+        bytes = bytes.dropFirst(count)
+      }
+    } catch {
+      return Problem("it could not be written down: \(error)")
+    }
+    for descriptor in kept {
+      let code = relay_keep_on_exec(descriptor, 1)
+      guard code == 0 else { return Problem("descriptor \(descriptor): \(String(cString: strerror(code)))") }
+    }
+    setenv(Self.variable, "\(file)", 1)
+    defer { unsetenv(Self.variable) }
+    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup("start"), nil]
+    defer { for argument in arguments { free(argument) } }
+    let code = relay_execute(program, &arguments, environ)
+    return Problem("\(program) could not be executed: \(String(cString: strerror(code)))")
+  }
+
+  package struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  /// What a program can go on with: printed by it, read by the one before.
+  package struct Compatibility: Codable, Sendable, Equatable {
+    package var version: String
+    package var format: Int
+    package var schema: Int
+    package var protocols: [Int]
+
+    package static let own = Compatibility(
+      version: Product.version, format: Handover.format, schema: SQLiteStore.schemaVersion,
+      protocols: ProtocolVersion.supported)
+
+    /// What keeps `new` from taking the place of this, in words.
+    func obstacle(to new: Compatibility) -> String? {
+      if new.format != format {
+        return "it cannot go on with what runs (handover format \(new.format), this is \(format))"
+      }
+      if new.schema < schema { return "it is older than the database (schema \(new.schema), this is \(schema))" }
+      if !Set(protocols).isSubset(of: new.protocols) { return "it does not speak the plugins' protocol any more" }
+      return nil
+    }
+  }
+}

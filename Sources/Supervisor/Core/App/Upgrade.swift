@@ -1,0 +1,119 @@
+internal import Glibc
+internal import RelayPipes
+internal import RelayWire
+
+/// Lets another program take this daemon's place in the same process, with its children and pipes: whoever streams does
+/// not notice.
+struct Upgrade: Sendable {
+  let lock: DaemonLock
+  let guardian: Guardian
+  let plugins: PluginHost
+  let sessions: SessionHost
+  let router: Router
+  let control: ControlServer
+  /// How often this process has become another program.
+  let count: Int
+  let environment: [String: String]
+  let timekeeper: Timekeeper
+  let log: @Sendable (String) -> Void
+  /// Returns when everything given to the store is on the disk.
+  let settle: @Sendable () async throws -> Void
+
+  /// How long the new program may take to say what it is.
+  static let checkLimit: Duration = .seconds(10)
+  /// How long a moment is waited for at which nothing is in the middle of anything.
+  static let patience: Duration = .seconds(10)
+  /// How long the children may be left unheard for one try; half of what a stream may be silent.
+  static let tryLimit: Duration = .milliseconds(60)
+
+  /// Returns only when it cannot be, with the reason; everything then goes on as before.
+  func run(_ program: String) async -> Handover.Problem {
+    do {
+      try await check(program)
+    } catch {
+      log("not upgraded: \(error)")
+      return error
+    }
+    log("upgrading to \(program)")
+    ChildProcess.maySpawn.withLock { $0 = false }
+    let problem = await handOver(to: program)
+    ChildProcess.maySpawn.withLock { $0 = true }
+    log("not upgraded: \(problem)")
+    return problem
+  }
+
+  private func check(_ program: String) async throws(Handover.Problem) {
+    guard program.hasPrefix("/"), access(program, X_OK) == 0 else {
+      throw Handover.Problem("\(program) is no executable; name it by its whole path")
+    }
+    let run: CapturedRun
+    do {
+      run = try await CapturedRun(
+        .init(name: "check of \(program)", path: program, arguments: ["upgrade-check"], environment: environment),
+        guardian: guardian, limit: Self.checkLimit, clock: timekeeper.clock)
+    } catch {
+      throw Handover.Problem("\(program) cannot be run: \(error)")
+    }
+    guard run.exit == .exited(0) else {
+      let words = run.errors.isEmpty ? "\(run.exit)" : run.errors.joined(separator: "\n")
+      throw Handover.Problem("\(program) would not start: \(words)")
+    }
+    guard let line = run.output.last,
+      let new = try? JSONCoding.decode(Handover.Compatibility.self, from: Array(line.utf8))
+    else { throw Handover.Problem("\(program) did not say what it is; is it a pi-relayd?") }
+    if let obstacle = Handover.Compatibility.own.obstacle(to: new) {
+      throw Handover.Problem(
+        "\(program) (\(new.version)): \(obstacle); use pi-relayd stop and start, which end running answers")
+    }
+  }
+
+  private func handOver(to program: String) async -> Handover.Problem {
+    let deadline = timekeeper.now() + Self.patience
+    while true {
+      let (handover, busy) = await hold()
+      // What is said from here on is found unsettled by the next program.
+      let problem = handover?.execute(program)
+      await sessions.resume()
+      await plugins.resume()
+      if let problem { return problem }
+      guard timekeeper.now() < deadline else {
+        return Handover.Problem("\(busy ?? "something") does not come to rest; try again later, or stop and start")
+      }
+      guard await timekeeper.sleep(for: .milliseconds(20)) else { return Handover.Problem("pi-relayd is stopping") }
+    }
+  }
+
+  /// Nothing is read any more, and nothing is being done: only then there is something to hand over.
+  private func hold() async -> (Handover?, busy: String?) {
+    let began = timekeeper.now()
+    var busy: String?
+    repeat {
+      let (sessions, busySession) = await sessions.hold()
+      let (conversations, busyConversation) = sessions == nil ? (nil, nil) : await router.handover()
+      let (plugins, busyPlugin) = conversations == nil ? (nil, nil) : await plugins.hold()
+      busy = busySession ?? busyConversation ?? busyPlugin
+      // What a plugin said last may have begun something.
+      if let sessions, let plugins, let guardian = guardian.handover, await isAtRest(),
+        case (let router?, _) = await router.handover()
+      {
+        return (
+          Handover(
+            count: count + 1, lock: lock.handover, listener: control.handover, guardian: guardian, plugins: plugins,
+            sessions: sessions, router: router), nil
+        )
+      }
+      guard await timekeeper.sleep(for: .milliseconds(1)) else { break }
+    } while timekeeper.now() - began < Self.tryLimit
+    return (nil, busy)
+  }
+
+  private func isAtRest() async -> Bool {
+    do {
+      try await settle()
+      return true
+    } catch {
+      log("what is to be stored before an upgrade could not be: \(error)")
+      return false
+    }
+  }
+}

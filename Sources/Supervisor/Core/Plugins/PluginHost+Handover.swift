@@ -1,0 +1,25 @@
+internal import RelayPipes
+
+extension PluginHost {
+  package struct Handover: Codable, Sendable {
+    var plugins: [PluginHandover] = []
+    var disabled: Set<String> = []
+  }
+
+  /// Hears nothing more of the plugins until `resume`.
+  ///
+  /// - Returns: nil when one is in the middle of something, with its name.
+  func hold() async -> (handover: Handover?, busy: String?) {
+    var handover = Handover(disabled: switchedOff)
+    for instance in running {
+      switch await instance.hold() {
+      case .notRunning: break
+      case .ready(let plugin): handover.plugins.append(plugin)
+      case .busy: return (nil, instance.name)
+      }
+    }
+    return (handover, nil)
+  }
+
+  func resume() async { for instance in running { await instance.resume() } }
+}

@@ -1,0 +1,51 @@
+internal import RelayConfig
+internal import RelayStore
+internal import RelayWire
+
+/// What a conversation is in the middle of showing, for the next program of this process.
+struct ConversationHandover: Codable, Sendable {
+  var key: ConversationKey
+  var conversation: Conversation
+  /// The session it watches.
+  var session: String?
+  var capabilities: Capabilities
+  var settings: ConversationOutput.Settings
+  var stream: StreamedText
+  var streamNumber: Int
+  var running: [String: FormatTool.Call]
+  var finished: [FormatTool.Call]
+  var progress: [String: Delivery.Sent]
+  var dialogs: [String: Delivery.Sent]
+  var isIncomplete: Bool
+}
+
+extension ConversationOutput {
+  func handover(_ conversation: Conversation, session: String?) -> ConversationHandover {
+    ConversationHandover(
+      key: key, conversation: conversation, session: session, capabilities: capabilities, settings: settings,
+      stream: stream, streamNumber: streamNumber, running: running, finished: finished, progress: progress,
+      dialogs: dialogs, isIncomplete: isIncomplete)
+  }
+
+  func adopt(_ handover: ConversationHandover) {
+    stream = handover.stream
+    streamNumber = handover.streamNumber
+    running = handover.running
+    finished = handover.finished
+    progress = handover.progress
+    dialogs = handover.dialogs
+    isIncomplete = handover.isIncomplete
+    if let key = stream.key {
+      checkpoint = checkpoints.begin(key)
+      checkpoint?.write(stream.source)
+      if !stream.mark.isEmpty { checkpoint?.mark() }
+    }
+    // What had been put off is shown as soon as the messenger is back.
+    if stream.isDirty, capabilities.edit == true { post(.flush(flushNumber)) }
+  }
+
+  /// It is at work on this, which then is not to be brought to its end.
+  func owns(_ key: String) -> Bool {
+    stream.key == key || progress.values.contains { $0.key == key } || dialogs.values.contains { $0.key == key }
+  }
+}

@@ -1,0 +1,33 @@
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+extension Router {
+  package struct Handover: Codable, Sendable {
+    var conversations: [ConversationHandover]
+    var dialogs: [DialogRecord]
+  }
+
+  /// What is under way, when nothing is being handled at this moment; otherwise nil, and what is.
+  func handover() async -> (handover: Handover?, busy: String?) {
+    if accepting.withLock({ $0 > 0 }) { return (nil, "a message is being stored") }
+    var conversations: [ConversationHandover] = []
+    for (key, place) in places {
+      guard place.inbox.isAwaited, place.output.isQuiet else { return (nil, "conversation \(key)") }
+      conversations.append(
+        await place.output.handover(place.conversation, session: watchers.session(of: key)))
+    }
+    return (Handover(conversations: conversations, dialogs: dialogs.all), nil)
+  }
+
+  /// Goes on with what the program before was showing. Messengers need not be connected yet.
+  package func adopt(_ handover: Handover) async {
+    for record in handover.dialogs { dialogs.adopt(record) }
+    for one in handover.conversations {
+      let place = place(
+        one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
+      await place.output.adopt(one)
+      if let session = one.session { watchers.adopt(session, one.key, place.output) }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+internal import Glibc
+internal import PiRPC
+internal import RelayPipes
+package import RelayStore
+
+/// A session whose agent the next program of this process goes on with.
+package struct SessionHandover: Codable, Sendable {
+  var id: String
+  var connection: PiConnection.Handover
+  var program: AgentProgram
+  var state: PiState?
+  var lastLeaf: String?
+  var settles: Bool?
+  var restarts: Int
+  var dialogs: [PiDialog]
+  /// The run in progress.
+  var run: SessionRun?
+}
+
+// How a session passes from one program of this process to the next. What waits in its queue is found in the store.
+extension Session {
+  enum Hold: Sendable {
+    /// It has no agent.
+    case asleep
+    case ready(SessionHandover)
+    /// It waits for a person's word on a message: the next program asks again, with another life of the agent.
+    case asking(ChildProcess.Handover)
+    case busy
+  }
+
+  /// Hears nothing more of its agent until `resume`.
+  func hold() async -> Hold {
+    guard !closed, leaving?.child.hasEnded != false, let connection else {
+      return connection == nil && run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
+    }
+    if !questions.isEmpty { return .asking(connection.child.handover) }
+    guard let agent, let handover = await connection.hold(), self.connection === connection, isBetweenEvents else {
+      return .busy
+    }
+    return .ready(
+      SessionHandover(
+        id: id, connection: handover, program: agent, state: state, lastLeaf: lastLeaf, settles: settles,
+        restarts: restarts, dialogs: Array(openDialogs.values), run: run))
+  }
+
+  /// Idle, or in a run of which nothing but events is to come.
+  private var isBetweenEvents: Bool {
+    guard let run else { return activity == .idle && queue.isEmpty }
+    let waitsForCompaction = queue.contains { if case .compact = $0 { true } else { false } }
+    return run.accepted && run.started && !run.aborting && runWaiter != nil && !waitsForCompaction
+  }
+
+  func resume() { connection?.resume() }
+
+  /// Goes on with the agent of the program before. Before `work` begins.
+  func adopt(_ handover: SessionHandover) async throws {
+    let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
+    let connection = try PiConnection(
+      handover.connection, guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
+      clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
+    self.connection = connection
+    isRestored = false
+    agent = handover.program
+    state = handover.state
+    lastLeaf = handover.lastLeaf
+    settles = handover.settles
+    restarts = handover.restarts
+    run = handover.run
+    activity = run == nil ? .idle : .working
+    if run != nil { runNumber += 1 }
+    for dialog in handover.dialogs { keepOpen(dialog) }
+    let place = await surroundings.places.adopt()
+    nursery.add(on: EventLoop.shared) { [self] in
+      await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)
+    }
+    try connection.start()
+  }
+
+  /// Whether it is at work on a message, which then is not to be taken up again.
+  package func works(on key: MessageKey) -> Bool {
+    run?.prompt?.key == key || run?.steering.contains { $0.key == key } == true
+  }
+}

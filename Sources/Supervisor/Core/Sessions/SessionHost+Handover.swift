@@ -1,0 +1,39 @@
+internal import RelayPipes
+
+extension SessionHost {
+  package struct Handover: Codable, Sendable {
+    var sessions: [SessionHandover] = []
+    /// Agents that are not gone on with: they end with their input, and are only reaped.
+    var leaving: [ChildProcess.Handover] = []
+  }
+
+  /// Hears nothing more of the agents until `resume`.
+  ///
+  /// - Returns: nil when a session is not between two events, with its name.
+  func hold() async -> (handover: Handover?, busy: String?) {
+    var handover = Handover()
+    for session in all() {
+      switch await session.hold() {
+      case .asleep: break
+      case .ready(let one): handover.sessions.append(one)
+      case .asking(let child): handover.leaving.append(child)
+      case .busy: return (nil, "session \(await session.name)")
+      }
+    }
+    return (handover, nil)
+  }
+
+  func resume() async { for session in all() { await session.resume() } }
+
+  /// Goes on with the agents of the program before; after `restore`.
+  package func adopt(_ handover: Handover) async {
+    for one in handover.sessions {
+      do {
+        try await session(one.id)?.adopt(one)
+      } catch {
+        tell("session \(one.id): its agent could not be gone on with: \(error)")
+      }
+    }
+    for child in handover.leaving { end(child) }
+  }
+}

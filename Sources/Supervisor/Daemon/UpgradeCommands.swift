@@ -1,0 +1,106 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import RelayConfig
+import RelayPipes
+import RelayWire
+import Supervisor
+
+struct UpgradeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "upgrade",
+    abstract: "Put this pi-relayd in the place of the one that runs; sessions and plugins go on undisturbed.",
+    discussion:
+      "Install the new version, then run its `pi-relayd upgrade`. What cannot be handed over is said, and the "
+      + "daemon goes on as it was.")
+
+  @Option(help: "The pi-relayd to go on with; the one that this command is, if left out.") var program: String?
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    try await Replacement(surroundings).run(program ?? surroundings.programs + "/pi-relayd")
+  }
+}
+
+struct Restart: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Begin the daemon anew; sessions and plugins go on undisturbed. Starts it where none runs.")
+
+  @Flag(help: "End everything in good order first, and start it again in the background.") var full = false
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    let runs = surroundings.connect() != nil
+    if runs, !full { return try await Replacement(surroundings).run(surroundings.programs + "/pi-relayd") }
+    if runs { try await Stop.stop(surroundings) }
+    try await DetachedDaemon(surroundings).start()
+    print("pi-relayd runs again.")
+  }
+}
+
+/// Asked of a new version by the one that runs.
+struct UpgradeCheck: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "upgrade-check", abstract: "Say what this version could go on with.", shouldDisplay: false)
+
+  func run() async throws {
+    let surroundings = Surroundings()
+    do {
+      _ = try ConfigReader(environment: surroundings.environment).load(surroundings.folders.configurationCandidates)
+    } catch {
+      StandardError.say("\(error)")
+      throw ExitStatus.badConfiguration
+    }
+    print(String(decoding: try JSONCoding.encode(Handover.Compatibility.own, sorted: true), as: UTF8.self))
+  }
+}
+
+/// One program in the place of another.
+private struct Replacement {
+  private let surroundings: Surroundings
+
+  init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+
+  /// How long the new program may take to answer.
+  private static let limit: Duration = .seconds(20)
+
+  func run(_ program: String) async throws {
+    let before = try await surroundings.ask(ControlStatus())
+    guard let peer = surroundings.connect() else { throw ExitStatus.notRunning }
+    defer { peer.close() }
+    do {
+      let reply = try await peer.request(ControlUpgrade(program: program), within: .seconds(40))
+      StandardError.say("pi-relayd: not upgraded: \(reply.problem)")
+      throw ExitStatus.failed
+    } catch PeerError.closed {
+      // It has become the new program.
+    } catch let error as PeerError {
+      StandardError.say("pi-relayd: not upgraded: \(error)")
+      throw ExitStatus.failed
+    }
+    let after = try await waitForNext(after: before)
+    let kept = after.sessions.count { session in
+      session.pid != nil && before.sessions.contains { $0.pid == session.pid }
+    }
+    print("pi-relayd \(after.version) goes on (pid \(after.pid)); \(kept) running agent(s) were kept.")
+  }
+
+  private func waitForNext(after before: DaemonStatus) async throws -> DaemonStatus {
+    let deadline = ContinuousClock.now + Self.limit
+    while ContinuousClock.now < deadline {
+      if let peer = surroundings.connect() {
+        defer { peer.close() }
+        let status = try? await peer.request(ControlStatus(), within: .seconds(5))
+        if let status, status.upgrades > before.upgrades || status.pid != before.pid { return status }
+      } else if !DaemonLock.isHeld(surroundings.folders) {
+        StandardError.say("pi-relayd: the new program did not take over; see \(surroundings.folders.daemonLog).")
+        try await DetachedDaemon(surroundings).start()
+        StandardError.say("A fresh one was started in the background; it goes on from the disk.")
+        throw ExitStatus.failed
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    StandardError.say("pi-relayd: the new program does not answer; see \(surroundings.folders.daemonLog)")
+    throw ExitStatus.failed
+  }
+}

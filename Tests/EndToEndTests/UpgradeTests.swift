@@ -1,0 +1,164 @@
+import FoundationEssentials
+import Glibc
+import RelayStore
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Another program takes the daemon's place in the same process.
+  @Suite struct UpgradeTests {
+    private func upgrade(_ relay: RelayFixture, _ arguments: String...) async throws {
+      let done = try await relay.command(["upgrade"] + arguments)
+      #expect(done.exit == .exited(0), "\(done.errors) \(relay.log.suffix(10))")
+    }
+
+    private func pids(_ status: DaemonStatus) -> [Int32?] {
+      [status.pid] + status.plugins.map(\.pid) + status.sessions.map(\.pid)
+    }
+
+    @Test func `a session in mid-stream does not notice`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 60 to the end", id: "1")
+        await relay.messenger.waitForText("The quick brown")
+        try await relay.messenger.say("and this afterwards", id: "2")
+        await relay.messenger.waitForText("Queued")
+        let before = try await relay.status()
+        try await upgrade(relay)
+        let after = try await relay.status()
+        #expect(pids(after) == pids(before))
+        #expect(after.upgrades == 1)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        let answers = await relay.messenger.messages.filter { $0.role == .answer }
+        #expect(answers.count == 2)
+        #expect(answers.first?.text.hasSuffix("(to the end)") == true)
+        #expect(answers.last?.text.hasPrefix("You wrote: and this afterwards") == true)
+        #expect(answers.allSatisfy { !$0.isGrowing })
+        // Every text was the beginning of the next.
+        let texts = try #require(answers.first?.history)
+        #expect(zip(texts, texts.dropFirst()).allSatisfy { $1.hasPrefix($0.trimmingSuffix(" ")) })
+        #expect(await relay.messenger.generation == 1)
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("restarted") })
+      }
+    }
+
+    @Test func `an open question is answered after it, by its old button`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      try await RelayFixture.run(capabilities: capabilities) { relay in
+        try await relay.messenger.say("/select", id: "1")
+        await relay.messenger.waitForText("Which colour?")
+        try await upgrade(relay)
+        try await upgrade(relay)
+        let shown = await relay.messenger.messages.filter { $0.role == .dialog }
+        #expect(shown.count == 1)
+        let button = try #require(shown.first?.buttons?.first?[1].id)
+        try await relay.messenger.press(button, id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("You answered: Green")
+      }
+    }
+
+    @Test func `what runs on is supervised as before`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await upgrade(relay)
+        try await relay.crash("formatter")
+        try await relay.crash("fake/default")
+        try await relay.messenger.say("/slow 500", id: "2")
+        await relay.messenger.waitForText("The quick")
+        let agent = try #require(try await relay.status().sessions.first?.pid)
+        kill(agent, SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        try await relay.messenger.say("again", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        let status = try await relay.status()
+        let children = status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid)
+        #expect(await relay.stop() == .exited(0))
+        for child in children { try await waitForEnd(of: child) }
+      }
+    }
+
+    @Test func `a daemon killed after it leaves nothing running`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await upgrade(relay)
+        let status = try await relay.status()
+        let children = status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid)
+        #expect(children.count >= 4)
+        try await relay.killAndStart()
+        for child in children { try await waitForEnd(of: child) }
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+      }
+    }
+
+    @Test(arguments: [
+      ("relative/pi-relayd", "name it by its whole path"), ("/bin/true", "is it a pi-relayd?"),
+      ("/bin/false", "would not start"),
+    ])
+    func `what cannot take over is refused, and everything goes on`(program: String, why: String) async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 40", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let refused = try await relay.command("upgrade", "--program", program)
+        #expect(refused.exit == .exited(1))
+        #expect(refused.errors.joined().contains(why), "\(refused.errors)")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(try await relay.status().upgrades == 0)
+      }
+    }
+
+    @Test func `a configuration that is wrong keeps the daemon as it is`() async throws {
+      try await RelayFixture.run { relay in
+        let path = relay.folders.home + "/relay.yaml"
+        let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
+        try Data((text + "\nmachin: {}\n").utf8).write(to: URL(filePath: path))
+        let refused = try await relay.command("upgrade")
+        #expect(refused.exit == .exited(1))
+        #expect(refused.errors.joined().contains("machin"), "\(refused.errors)")
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
+    @Test func `a new program that dies at once is followed by a fresh one`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let real = Built.executable("pi-relayd")
+        let program = try relay.scratch.write(
+          "broken", "#!/bin/sh\n[ \"$1\" = upgrade-check ] && exec \(real) upgrade-check\nexit 7\n", executable: true)
+        let failed = try await relay.command("upgrade", "--program", program)
+        #expect(failed.exit == .exited(1))
+        #expect(failed.errors.joined().contains("did not take over"), "\(failed.errors)")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        try await relay.messenger.say("hello", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        // It is nobody's child here.
+        #expect(try await relay.command("stop").exit == .exited(0))
+      }
+    }
+
+    @Test func `restart keeps what runs, and starts where nothing does`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 40", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let before = try await relay.status()
+        let done = try await relay.command("restart")
+        #expect(done.exit == .exited(0), "\(done.errors)")
+        #expect(pids(try await relay.status()) == pids(before))
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(_ suffix: String) -> String {
+    hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+  }
+}
