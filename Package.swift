@@ -110,7 +110,8 @@ let package = Package(
       dependencies: ["Drills", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Drills/Main", swiftSettings: strict),
     .testTarget(
-      name: "DrillTests", dependencies: ["Drills", "TestSupport"], swiftSettings: strict),
+      name: "DrillTests", dependencies: ["Drills", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "SupervisorTests",
       dependencies: [

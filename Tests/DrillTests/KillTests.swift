@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(4))) struct KillTests {
   @Test func `forty kills lose nothing and double nothing`() async throws {
     let folder = try TemporaryFolder()
-    let library = try await Killpoint.build(in: folder.path)
+    let library = try await Interposer.build(in: folder.path)
     let campaign = KillCampaign(count: 40, messages: 6, seed: .random(in: 1...999_999), jobs: 3, library: library)
     let lines = Lines()
     let total = try await campaign.run { lines.add($0) }

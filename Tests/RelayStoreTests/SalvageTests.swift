@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import RelayWire
 import TestSupport
@@ -57,6 +58,59 @@ import Testing
     #expect(report.rows.allSatisfy { $0.count == 0 })
     let store = try SQLiteStore(path: path)
     #expect(try await store.accept(message("1"), state: nil))
+  }
+
+  /// A log with a commit for each of ten messages, as a killed process leaves it.
+  private func leaveLog() async throws {
+    let store = try SQLiteStore(path: path)
+    for number in 0..<10 { _ = try await store.accept(message("\(number)"), state: nil) }
+    // Copied, since closing it would write it back.
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: folder.path + "/left.db" + suffix)
+    }
+  }
+
+  private func spoil(_ place: (Int) -> Int) throws {
+    let log = folder.path + "/left.db-wal"
+    let size = try #require(FileManager.default.contents(atPath: log)).count
+    let file = open(log, O_RDWR | O_CLOEXEC)
+    defer { close(file) }
+    var byte: UInt8 = 0
+    try #require(pread(file, &byte, 1, off_t(place(size))) == 1)
+    byte ^= 0x10
+    try #require(pwrite(file, &byte, 1, off_t(place(size))) == 1)
+  }
+
+  @Test func `a bit flipped in the log is told, and what comes before it saved`() async throws {
+    try await leaveLog()
+    let left = folder.path + "/left.db"
+    try spoil { $0 / 2 }
+    #expect(throws: StoreError.self) { try SQLiteStore(path: left) }
+    do { _ = try SQLiteStore(path: left) } catch {
+      #expect(error.description.contains("left.db-wal is damaged"), "\(error)")
+      #expect(error.description.contains("doctor --repair"))
+    }
+    let report = try Salvage.repair(left, stamp: "now")
+    #expect(access(report.aside + "-wal", F_OK) == 0)
+    let store = try SQLiteStore(path: left)
+    let saved = try await store.unfinishedMessages(of: "discord.default").map(\.stored.key.id)
+    #expect(!saved.isEmpty && saved == (0..<saved.count).map(String.init))
+  }
+
+  @Test(arguments: ["whole", "torn", "flipped"])
+  func `the last commit may be torn: nobody was told of it`(how: String) async throws {
+    try await leaveLog()
+    let log = folder.path + "/left.db-wal"
+    switch how {
+    case "torn":
+      let size = try #require(FileManager.default.contents(atPath: log)).count
+      try #require(truncate(log, off_t(size - 3_000)) == 0)
+    case "flipped": try spoil { $0 - 100 }
+    default: break
+    }
+    let store = try SQLiteStore(path: folder.path + "/left.db")
+    let kept = try await store.unfinishedMessages(of: "discord.default").count
+    #expect(kept == (how == "whole" ? 10 : 9))
   }
 
   @Test func `where there is nothing, nothing is repaired`() {

@@ -10,7 +10,7 @@ package final class RelayFixture: Sendable {
   package let scratch: TemporaryFolder
   package let folders: Folders
   package let messenger: FakeMessenger
-  private let programs: Programs
+  private let programs: Locked<Programs>
   private let process = Locked<ChildProcess?>(nil)
   private let output = Locked<[String]>([])
   /// Closed when the daemon's standard error is.
@@ -28,7 +28,7 @@ package final class RelayFixture: Sendable {
     config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, capabilities: Capabilities,
     programs: Programs
   ) async throws {
-    self.programs = programs
+    self.programs = Locked(programs)
     scratch = try TemporaryFolder()
     folders = Folders(home: scratch.path + "/home")
     try folders.prepare()
@@ -80,7 +80,11 @@ package final class RelayFixture: Sendable {
     await fixture.end()
   }
 
+  /// What the next daemon is started from.
+  package func use(_ new: Programs) { programs.withLock { $0 = new } }
+
   package func start(descriptorLimit: Int? = nil) async throws {
+    let programs = programs.withLock { $0 }
     let (readiness, ready) = AsyncStream<Bool>.makeStream()
     let (child, pipes) = try ChildProcess.spawn(
       .init(
@@ -117,9 +121,9 @@ package final class RelayFixture: Sendable {
   /// Runs `pi-relayd` with these arguments in this home.
   package func command(_ arguments: String...) async throws -> Command { try await command(arguments) }
 
-  package func command(_ arguments: [String]) async throws -> Command {
+  package func command(_ arguments: [String], with programs: Programs = .built) async throws -> Command {
     try await Command.run(
-      Built.executable("pi-relayd"), arguments, environment: environment)
+      Built.executable("pi-relayd"), arguments, environment: environment.merging(programs.environment) { $1 })
   }
 
   private var environment: [String: String] {

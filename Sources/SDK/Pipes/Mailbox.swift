@@ -9,6 +9,8 @@ public final class Mailbox<Item: Sendable>: Sendable {
     @usableFromInline var items: Deque<Item> = []
     @usableFromInline var waiting: UnsafeContinuation<Item?, Never>?
     @usableFromInline var closed = false
+    /// Items at which room is to be made next.
+    @usableFromInline var full = 0
   }
 
   @usableFromInline let state = Locked(State())
@@ -39,7 +41,11 @@ public final class Mailbox<Item: Sendable>: Sendable {
       }
       if let last = state.items.indices.last, merge(&state.items[last], item) { return (true, nil) }
       state.items.append(item)
-      if state.items.count > limit { compact(&state.items) }
+      if state.items.count > max(limit, state.full) {
+        compact(&state.items)
+        // What cannot be let go is not looked at again for each item that follows.
+        state.full = state.items.count > limit ? state.items.count * 2 : 0
+      }
       return (true, nil)
     }
     waiter?.resume(returning: item)

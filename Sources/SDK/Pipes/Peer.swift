@@ -312,20 +312,34 @@ package final class Peer: Sendable {
   // MARK: - Answers
 
   fileprivate func answer(_ id: RequestID, _ line: some Encodable) {
-    state.withLock { state in
-      if let bytes = state.open.removeValue(forKey: id) { state.openBytes -= bytes }
-    }
+    settle(id)
     write(line)
   }
 
-  private func write(_ line: some Encodable) {
-    do {
-      try outbox.send(JSONCoding.encode(line) + [0x0A])
-    } catch {
-      // An answer that cannot be delivered has nobody to be reported to: the connection has ended, and its reader
-      // says so.
+  fileprivate func answer(_ id: RequestID, json: StaticString) {
+    settle(id)
+    var line = Array(#"{"jsonrpc":"2.0","id":"#.utf8)
+    switch id {
+    case .integer(let number): line += "\(number)".utf8
+    case .string(let text): JSONText.quote(text, into: &line)
+    }
+    line += #","result":"#.utf8
+    line += UnsafeBufferPointer(start: json.utf8Start, count: json.utf8CodeUnitCount)
+    line += "}\n".utf8
+    write(line)
+  }
+
+  private func settle(_ id: RequestID) {
+    state.withLock { state in
+      if let bytes = state.open.removeValue(forKey: id) { state.openBytes -= bytes }
     }
   }
+
+  // An answer that cannot be delivered has nobody to be reported to: the connection has ended, and its reader says so.
+
+  private func write(_ line: some Encodable) { try? outbox.send(JSONCoding.encode(line) + [0x0A]) }
+
+  private func write(_ line: [UInt8]) { try? outbox.send(line) }
 }
 
 /// A request of the other side. Must be answered once, by `reply` or `fail`; forgetting it answers an internal error.
@@ -354,6 +368,28 @@ package final class IncomingRequest: Sendable {
     } catch {
       throw WireError(.invalidParams, "\(method): \(Self.explain(error))")
     }
+  }
+
+  /// The parameters as they stand on the line.
+  package var encodedParams: [UInt8]? {
+    line.withUnsafeBytes { bytes in
+      var found: [UInt8]?
+      var cursor = JSONCursor(bytes)
+      _ = cursor.members { key, cursor in
+        guard key.equals("params") else { return true }
+        _ = cursor.peek()
+        let start = cursor.position
+        if cursor.skipValue() { found = Array(bytes[start..<cursor.position]) }
+        return false
+      }
+      return found
+    }
+  }
+
+  /// - Parameter json: a small answer, written by hand where each microsecond counts.
+  package func reply(json: StaticString) {
+    guard !answered.exchange(true, ordering: .relaxed) else { return }
+    peer.answer(id, json: json)
   }
 
   package func reply(_ value: some Codable) {

@@ -8,7 +8,9 @@ internal import RelayPipes
 final class CommitQueue: Sendable {
   private protocol Pending: Sendable {
     /// Inside the transaction; throws when that cannot go on.
-    func run(_ connection: SQLiteConnection, _ path: String) throws(StoreError)
+    ///
+    /// - Parameter isAlone: there is nothing else in it.
+    func run(_ connection: SQLiteConnection, _ path: String, isAlone: Bool) throws(StoreError)
     /// After it.
     func settle(_ failure: StoreError?)
   }
@@ -26,11 +28,12 @@ final class CommitQueue: Sendable {
       self.done = done
     }
 
-    func run(_ connection: SQLiteConnection, _ path: String) throws(StoreError) {
+    func run(_ connection: SQLiteConnection, _ path: String, isAlone: Bool) throws(StoreError) {
       // One that fails takes nothing of its neighbours with it, as far as SQLite allows.
-      let value = Result { try connection.savepoint { try body(connection) } }.mapError { StoreError($0, path: path) }
+      let value = Result { try isAlone ? body(connection) : connection.savepoint { try body(connection) } }
+        .mapError { StoreError($0, path: path) }
       result.withLock { $0 = value }
-      if case .failure(let error) = value, error.isLasting || !connection.isInTransaction { throw error }
+      if case .failure(let error) = value, isAlone || error.isLasting || !connection.isInTransaction { throw error }
     }
 
     func settle(_ failure: StoreError?) {
@@ -81,7 +84,8 @@ final class CommitQueue: Sendable {
   func close() async {
     state.withLock { $0.isClosed = true }
     await withCheckedContinuation { continuation in
-      Self.loop.perform { [connection] in
+      Self.loop.perform { [self, connection] in
+        commitAll()
         // One file then holds everything. Where that fails, the log does, and the next to open it goes on from there.
         try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         continuation.resume()
@@ -89,11 +93,20 @@ final class CommitQueue: Sendable {
     }
   }
 
-  private func add(_ write: any Pending) {
+  /// The same for what may as well be lost: it waits for a commit that somebody else needs.
+  func writeAlong(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Void,
+    then: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    add(Write(body, then), startsCommit: false)
+  }
+
+  private func add(_ write: any Pending, startsCommit: Bool = true) {
     let (refusal, mustStart): (StoreError?, Bool) = state.withLock { state in
       if let failure = state.failure { return (failure, false) }
       if state.isClosed { return (.closed, false) }
       state.pending.append(write)
+      if !startsCommit, state.pending.count < Self.largestBatch { return (nil, false) }
       defer { state.isRunning = true }
       return (nil, !state.isRunning)
     }
@@ -127,7 +140,9 @@ final class CommitQueue: Sendable {
   private func commit(_ batch: [any Pending]) -> StoreError? {
     if let failure = state.withLock({ $0.failure }) { return failure }
     do {
-      try connection.transaction { for write in batch { try write.run(connection, path) } }
+      try connection.transaction {
+        for write in batch { try write.run(connection, path, isAlone: batch.count == 1) }
+      }
       return nil
     } catch {
       let failure = StoreError(error, path: path)

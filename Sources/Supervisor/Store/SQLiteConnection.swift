@@ -115,15 +115,16 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Takes back what `body` did if it throws.
   func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    try execute("SAVEPOINT part")
+    try run("SAVEPOINT part")
     do {
       let result = try body()
-      try execute("RELEASE part")
+      try run("RELEASE part")
       return result
     } catch {
       // Some errors end the whole transaction: there is nothing left to take back.
       guard isInTransaction else { throw error }
-      try execute("ROLLBACK TO part; RELEASE part")
+      try run("ROLLBACK TO part")
+      try run("RELEASE part")
       throw error
     }
   }
@@ -132,12 +133,12 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Writes in one step: all of it, or nothing.
   func transaction(_ body: () throws -> Void) throws {
-    try execute("BEGIN IMMEDIATE")
+    try run("BEGIN IMMEDIATE")
     do {
       try body()
-      try execute("COMMIT")
+      try run("COMMIT")
     } catch {
-      if isInTransaction { try execute("ROLLBACK") }
+      if isInTransaction { try run("ROLLBACK") }
       throw error
     }
   }

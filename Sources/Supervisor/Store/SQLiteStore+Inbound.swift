@@ -45,14 +45,15 @@ extension SQLiteStore: Store {
   private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
-    try await commits.write(try Self.acceptance(of: message, state: state))
+    try await commits.write(try Self.acceptance(of: message, encoded: nil, state: state))
   }
 
   package func accept(
-    _ message: StoredMessage, state: JSONValue?, then: @escaping @Sendable (Result<Bool, any Error>) -> Void
+    _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
+    then: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     do {
-      commits.write(try Self.acceptance(of: message, state: state), then: then)
+      commits.write(try Self.acceptance(of: message, encoded: encoded, state: state), then: then)
     } catch {
       then(.failure(error))
     }
@@ -61,11 +62,11 @@ extension SQLiteStore: Store {
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
-    of message: StoredMessage, state: JSONValue?
+    of message: StoredMessage, encoded: [UInt8]?, state: JSONValue?
   ) throws -> @Sendable (SQLiteConnection) throws -> Bool {
     let key = message.key.values
     let instance = message.key.conversation.instance
-    let body = try JSONCoding.encode(message.message)
+    let body = try encoded ?? JSONCoding.encode(message.message)
     let stateBody = try state.map { try JSONCoding.encode($0) }
     let isAnswer = message.isAnswer
     return { connection in
@@ -98,7 +99,7 @@ extension SQLiteStore: Store {
 
   package func outcomeToldSoon(_ key: MessageKey) {
     let key = key.values
-    commits.write {
+    commits.writeAlong {
       try $0.run("UPDATE message SET outcome = NULL WHERE \(Self.whichMessage)", key.0, key.1, key.2)
     } then: { [report] outcome in
       if case .failure(let error) = outcome { report("that an outcome was told could not be stored: \(error)") }

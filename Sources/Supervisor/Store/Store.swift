@@ -9,14 +9,18 @@ package protocol Store: Sendable {
   func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool
   /// The same for who has more to store meanwhile: what arrives together shares a commit. Told in the order of the
   /// calls, on the store's thread.
-  func accept(_ message: StoredMessage, state: JSONValue?, then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
+  ///
+  /// - Parameter encoded: the message as JSON, where it is at hand.
+  func accept(
+    _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
+    then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
   /// Returns when everything given to the store before is stored, and told.
   func settled() async throws
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
   /// Stores the end of a message; who it is for is told of it only then.
   func end(_ end: MessageEnd) async throws
-  /// The messenger knows how the message ended, or does not want to. With the next commit: it is told twice at worst.
+  /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.
   func outcomeToldSoon(_ key: MessageKey)
   /// Ends that the messenger has not been told of.
   func untoldEnds(of instance: String) async throws -> [MessageEnd]

@@ -29,7 +29,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case SQLITE_IOERR:
       self.init(
         "\(path): the disk failed (\(error.code): \(detail)); nothing more is stored. Look at the "
-          + "disk, then run: pi-relayd restart", isLasting: true)
+          + "disk, then run: pi-relayd restart --full", isLasting: true)
     case SQLITE_CORRUPT, SQLITE_NOTADB:
       self.init(
         "\(path) is damaged (\(detail)); nothing more is stored. Run: pi-relayd stop, then pi-relayd doctor --repair",

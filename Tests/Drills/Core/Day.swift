@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 import RelayWire
-import TestSupport
+package import TestSupport
 
 /// What people write in one conversation in the course of a scripted day: prompts of every kind, alone and in bursts,
 /// with questions to answer and files, each known again by its tag.
-struct Day: Sendable {
+package struct Day: Sendable {
   enum Kind: CaseIterable, Sendable { case words, tool, question, file, image, long }
 
   struct Line: Sendable {
@@ -38,6 +38,21 @@ struct Day: Sendable {
       return Line(
         number: number, kind: kind, tag: "<\(conversation).\(number)>",
         isFollowed: number % 7 < 3 && kind != .question)
+    }
+  }
+
+  /// Lives through a day of four conversations, with nothing in its way.
+  package static func live(messages: Int, programs: Programs) async throws {
+    try await RelayFixture.run(
+      config: KillDrill.config, capabilities: KillDrill.capabilities(.keys), programs: programs
+    ) {
+      relay in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for conversation in KillDrill.conversations {
+          group.addTask { try await Day(conversation, messages: messages).run(with: relay.messenger) }
+        }
+        try await group.waitForAll()
+      }
     }
   }
 

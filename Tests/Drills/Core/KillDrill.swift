@@ -52,7 +52,7 @@ package struct KillDrill: Sendable {
   static let descriptorsOfSession = 4
   static let limit: Duration = .seconds(90)
 
-  private static let config = """
+  static let config = """
     messengers:
       fake:
         default:
@@ -74,7 +74,7 @@ package struct KillDrill: Sendable {
     return report
   }
 
-  private static func capabilities(_ platform: Platform) -> Capabilities {
+  static func capabilities(_ platform: Platform) -> Capabilities {
     var capabilities = FakeMessenger.usual
     capabilities.idempotencyKey = platform == .keys
     capabilities.lookup = platform == .lookup

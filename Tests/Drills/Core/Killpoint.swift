@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Supervisor
 import TestSupport
 
 /// The programs that a drill kills.
@@ -74,24 +73,6 @@ package final class Killpoint: @unchecked Sendable {
         "#!/bin/bash\n\(settings) exec -a \"$0\" '\(Built.executable(victim.program))' \"$@\"\n", executable: true)
     }
     return Programs(folder: target, environment: variables(.daemon, program: Victim.daemon.program))
-  }
-
-  /// Builds the library with whatever C compiler there is.
-  package static func build(in folder: String) async throws -> String {
-    let source =
-      URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
-      + "/killpoint/killpoint.c"
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    let folders = path.split(separator: ":")
-    guard
-      let compiler = ["clang", "cc", "gcc"].flatMap({ name in folders.map { "\($0)/\(name)" } })
-        .first(where: { (path: String) in access(path, X_OK) == 0 })
-    else { throw DrillFailure("there is no C compiler (clang, cc or gcc) on PATH") }
-    let library = folder + "/killpoint.so"
-    let result = try await Command.run(
-      compiler, ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], environment: ["PATH": path])
-    guard result.exit == .exited(0) else { throw DrillFailure("\(source): \(result.errors.joined(separator: "\n"))") }
-    return library
   }
 }
 

@@ -28,7 +28,7 @@ struct Kill: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let folder = try TemporaryFolder()
     let campaign = try await KillCampaign(
-      count: count, messages: messages, seed: seed, jobs: jobs, library: Killpoint.build(in: folder.path))
+      count: count, messages: messages, seed: seed, jobs: jobs, library: Interposer.build(in: folder.path))
     say("seed \(seed), \(count) kills, 4 x \(messages) messages each")
     let total = try await campaign.run { say($0) }
     say("\(total)")

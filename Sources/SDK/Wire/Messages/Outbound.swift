@@ -140,6 +140,15 @@ public struct MessageSettled: WireRequest, Equatable {
     self.message = message
     self.outcome = outcome
   }
+
+  /// One for each message of a person, and they may come in thousands.
+  public func writeParams(to line: inout [UInt8]) {
+    line += #"{"conversation":"#.utf8
+    JSONText.quote(conversation, into: &line)
+    line += #","message":"#.utf8
+    JSONText.quote(message, into: &line)
+    line += #","outcome":"\#(outcome.rawValue)"}"#.utf8
+  }
 }
 
 /// `message.lookup`: what became of a send whose outcome is unknown.

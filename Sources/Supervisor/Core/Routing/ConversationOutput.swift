@@ -117,7 +117,9 @@ actor ConversationOutput {
       await breakStream()
       await say(text, .notice, ending: end)
       await delivery.tell(end)
-    case .end(let end): await delivery.end(end)
+    case .end(let end):
+      // What waits behind it need not wait for the disk: ends that come together share a commit.
+      if items.isEmpty { await delivery.end(end) } else { nursery.add { [delivery] in await delivery.end(end) } }
     case .tell(let end): await delivery.tell(end)
     case .resume(let unfinished): await resume(unfinished)
     case .ask(let record): await ask(record)

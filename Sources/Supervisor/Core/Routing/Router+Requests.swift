@@ -51,11 +51,12 @@ extension Router {
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message, isAnswer: watchers.asks(key))
     accepting.withLock { $0 += 1 }
-    store.accept(stored, state: message.state) { [log, accepting] result in
+    let encoded = message.state == nil ? request.encodedParams : nil
+    store.accept(stored, encoded: encoded, state: message.state) { [log, accepting] result in
       switch result {
       case .success(let isNew):
         if isNew { inbox.post(.message(message, link)) }
-        request.reply(MessageReceived.Reply(stored: isNew))
+        request.reply(json: isNew ? #"{"stored":true}"# : #"{"stored":false}"#)
       case .failure(let error):
         log("\(key): a message was not taken: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))

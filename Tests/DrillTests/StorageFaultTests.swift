@@ -1,0 +1,94 @@
+import Drills
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+/// A disk that refuses: what is not stored is not acknowledged, the daemon says which file and why, and what was
+/// acknowledged is there afterwards.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct StorageFaultTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func failing(_ call: String, _ error: Int32, on path: String, first: Int = 1, count: Int = 1_000_000)
+    async throws -> Programs
+  {
+    Interposer.failing(
+      call, with: error, on: path, first: first, count: count, library: try await Interposer.build(in: folder.path))
+  }
+
+  /// Says messages until one is refused; answers how many were taken.
+  private func sayUntilRefused(_ relay: RelayFixture) async throws -> Int {
+    for number in 1... {
+      do {
+        try await relay.messenger.say("note \(number)", id: "\(number)")
+      } catch let error as PeerError {
+        #expect(error.description.contains("it could not be stored; send it again"))
+        return number - 1
+      }
+    }
+    return 0
+  }
+
+  @Test(arguments: [("fdatasync", EIO), ("pwrite64", EIO)])
+  func `after an error of the disk nothing is acknowledged until a new start`(call: String, error: Int32) async throws {
+    let programs = try await failing(call, error, on: "relay.db-wal", first: 60)
+    try await RelayFixture.run(programs: programs) { relay in
+      let taken = try await sayUntilRefused(relay)
+      #expect(taken > 0)
+      try await relay.waitForLog("relay.db: the disk failed")
+      await #expect(throws: PeerError.self) { try await relay.messenger.say("more", id: "more") }
+      relay.use(.built)
+      try await relay.killAndStart()
+      for number in 1...taken { #expect(try await !relay.messenger.say("note", id: "\(number)").stored) }
+      try await relay.messenger.say("more", id: "more")
+      #expect(await relay.messenger.waitForOutcome(of: "more") == .answered)
+    }
+  }
+
+  @Test func `a full disk refuses, and takes again when there is room`() async throws {
+    let programs = try await failing("pwrite64", ENOSPC, on: "relay.db-wal", first: 60, count: 200)
+    try await RelayFixture.run(programs: programs) { relay in
+      _ = try await sayUntilRefused(relay)
+      try await relay.waitForLog("relay.db: the disk is full")
+      while true {
+        do {
+          try await relay.messenger.say("there is room", id: "room")
+          break
+        } catch is PeerError {
+          // Each try uses up some of the faults.
+        }
+      }
+      #expect(await relay.messenger.waitForOutcome(of: "room") == .answered)
+    }
+  }
+
+  @Test func `a file system that cannot be written is named at the start`() async throws {
+    let programs = try await failing("open", EROFS, on: "/state/relay.db")
+    try await RelayFixture.run(programs: programs, startsDaemon: false) { relay in
+      await #expect(throws: SystemError.self) { try await relay.start() }
+      #expect(
+        relay.log.contains { $0.contains("/state/relay.db") && $0.contains("Read-only file system") }, "\(relay.log)")
+    }
+  }
+
+  @Test func `a repair that cannot put the damaged file aside says so and changes nothing`() async throws {
+    let programs = try await failing("rename", EIO, on: "relay.db")
+    try await RelayFixture.run { relay in
+      try await relay.messenger.say("hello", id: "1")
+      _ = await relay.messenger.waitForOutcome(of: "1")
+      _ = await relay.stop()
+      let before = FileManager.default.contents(atPath: relay.folders.database)
+      let repair = try await relay.command(["doctor", "--repair"], with: programs)
+      #expect(repair.exit == .exited(1))
+      #expect(repair.errors.joined().contains("relay.db cannot be moved: Input/output error"), "\(repair.errors)")
+      #expect(FileManager.default.contents(atPath: relay.folders.database) == before)
+      try await relay.start()
+      #expect(try await !relay.messenger.say("hello", id: "1").stored)
+    }
+  }
+}

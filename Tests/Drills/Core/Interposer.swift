@@ -1,0 +1,46 @@
+import FoundationEssentials
+import Glibc
+import Supervisor
+package import TestSupport
+
+/// The library of ours that is preloaded into programs: it counts, kills, writes down what they do, and lets calls fail.
+package enum Interposer {
+  /// Builds the library with whatever C compiler there is.
+  package static func build(in folder: String) async throws -> String {
+    let source =
+      URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
+      + "/interposer/interposer.c"
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    let folders = path.split(separator: ":")
+    guard
+      let compiler = ["clang", "cc", "gcc"].flatMap({ name in folders.map { "\($0)/\(name)" } })
+        .first(where: { (path: String) in access(path, X_OK) == 0 })
+    else { throw DrillFailure("there is no C compiler (clang, cc or gcc) on PATH") }
+    let library = folder + "/interposer.so"
+    let result = try await Command.run(
+      compiler, ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], environment: ["PATH": path])
+    guard result.exit == .exited(0) else { throw DrillFailure("\(source): \(result.errors.joined(separator: "\n"))") }
+    return library
+  }
+
+  /// What makes a daemon write down what it reads, writes and flushes.
+  package static func tracing(to file: String, library: String) -> Programs {
+    Programs(
+      folder: Built.folder, environment: ["LD_PRELOAD": library, "PI_RELAY_TRACE": "\(file):pi-relayd"])
+  }
+
+  /// What makes calls of a daemon fail.
+  ///
+  /// - Parameters:
+  ///   - path: part of the path of the file that is concerned.
+  ///   - first: the call that fails first, counted from 1.
+  package static func failing(
+    _ call: String, with error: Int32, on path: String, first: Int = 1, count: Int = 1_000_000, library: String
+  ) -> Programs {
+    Programs(
+      folder: Built.folder,
+      environment: [
+        "LD_PRELOAD": library, "PI_RELAY_FAULT": "\(call):\(error):\(path):\(first):\(count):pi-relayd",
+      ])
+  }
+}
