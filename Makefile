@@ -34,9 +34,12 @@ bench: setup ## measure, against peers in the same run; writes .build/bench.json
 	@$(SWIFT_BUILD) >&2
 	@scripts/bench
 
-drill: setup ## kill everything everywhere and count what is lost; half an hour
+drill: setup ## break everything everywhere and count what is lost; three quarters of an hour
 	@$(SWIFT_BUILD) >&2
 	@$(PROGRAMS)/pi-relay-drill kill
+	@$(PROGRAMS)/pi-relay-drill model
+	@$(PROGRAMS)/pi-relay-drill soak
+	@scripts/compare-supervisors
 
 fuzz: setup ## fuzz framer, scanner and YAML reader, a minute each
 	@scripts/fuzz

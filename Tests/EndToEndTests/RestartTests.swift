@@ -71,6 +71,38 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a plugin that ends again and again is held back by the next daemon, too`() async throws {
+      let config = RelayFixture.usualConfig + "\nrestart: {firstDelayMilliseconds: 20000}\n"
+      try await RelayFixture.run(config: config) { relay in
+        try relay.scratch.write("crasher", "#!/bin/sh\nexit 3\n", executable: true)
+        try FakeMessenger.install(relay.scratch.path + "/crasher", as: relay.folders.plugins + "/crasher")
+        try await relay.waitForStatus { $0.plugins.contains { $0.name == "crasher" && $0.state == .waiting } }
+        _ = await relay.stop()
+        try await relay.start()
+        try await relay.waitForStatus { status in
+          status.plugins.contains {
+            $0.name == "crasher" && $0.state == .waiting
+              && $0.problem?.contains("before pi-relayd was started") == true
+          }
+        }
+        let ends = relay.log.count { $0.contains("crasher ended") }
+        // By hand it is started at once.
+        let restart = try await relay.command("plugins", "restart", "crasher")
+        #expect(restart.exit == .exited(0), "\(restart.errors)")
+        try await relay.waitForStatus { _ in relay.log.count { $0.contains("crasher ended") } > ends }
+      }
+    }
+
+    @Test func `a stop says so where it is to`() async throws {
+      let config = RelayFixture.usualConfig + "\nshutdown: {tellConversations: true}\n"
+      try await RelayFixture.run(config: config) { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        _ = await relay.stop()
+        #expect(await relay.messenger.texts(role: .notice).contains { $0.contains("pi-relayd is stopping") })
+      }
+    }
+
     @Test func `a question that was open is closed`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)

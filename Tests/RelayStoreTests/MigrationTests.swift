@@ -39,6 +39,11 @@ import Testing
     try await expectEverything()
   }
 
+  @Test func `version 2`() async throws {
+    try make(version: 2, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1';")
+    try await expectEverything()
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

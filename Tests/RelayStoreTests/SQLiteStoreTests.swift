@@ -230,6 +230,21 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
   }
 
+  @Test func `a plugin is held back as long as it was, and no longer`() async throws {
+    let clock = Latched(1_000)
+    let store = try SQLiteStore(path: path, now: { clock.value })
+    #expect(try await store.backoff(of: "p") == nil)
+    store.saveBackoffSoon(Backoff(failures: 4, wait: .seconds(30)), of: "p")
+    try await store.settled()
+    clock.value = 1_010
+    #expect(try await store.backoff(of: "p") == Backoff(failures: 4, wait: .seconds(20)))
+    clock.value = 2_000
+    #expect(try await store.backoff(of: "p") == Backoff(failures: 4, wait: .zero))
+    store.saveBackoffSoon(nil, of: "p")
+    try await store.settled()
+    #expect(try await store.backoff(of: "p") == nil)
+  }
+
   @Test func `its files are for their owner alone`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)

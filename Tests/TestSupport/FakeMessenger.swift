@@ -39,6 +39,8 @@ package actor FakeMessenger {
   private var nextID = 0
   /// Failures to answer with, by method, first to last.
   private var failures: [String: [WireError]] = [:]
+  /// Failures to answer with after something was carried out all the same.
+  private var lateFailures: [String: [WireError]] = [:]
   /// Sends that are carried out but never answered.
   private var swallowsAnswers = 0
   private var swallowed: [IncomingRequest] = []
@@ -48,6 +50,8 @@ package actor FakeMessenger {
     name: String, in plugins: String, scratch: String, executable: String = Built.executable("splice"),
     capabilities: Capabilities
   ) throws {
+    // Its pipe ends whenever a test kills the process at the other end.
+    signal(SIGPIPE, SIG_IGN)
     self.name = name
     self.capabilities = capabilities
     let socket = "\(scratch)/\(name).sock"
@@ -127,6 +131,11 @@ package actor FakeMessenger {
       let send = try request.params(MessageSend.self)
       if let known = known(send.key) { return request.reply(Receipt(message: known)) }
       let id = add(send.conversation, send.text, send.role, send.buttons, send.streaming ?? false, send.key)
+      if var list = lateFailures[request.method], !list.isEmpty {
+        let failure = list.removeFirst()
+        lateFailures[request.method] = list
+        throw failure
+      }
       if swallowsAnswers > 0 {
         swallowsAnswers -= 1
         // Kept, since a request that is let go answers by itself.
@@ -207,6 +216,11 @@ package actor FakeMessenger {
   }
 
   package func fail(_ method: String, with errors: [WireError]) { failures[method] = errors }
+
+  /// Carries these out and answers with failures all the same.
+  package func failLate(_ method: String, with errors: [WireError]) { lateFailures[method] = errors }
+
+  package var swallowedCount: Int { swallowed.count }
 
   package func swallowAnswers(_ count: Int) { swallowsAnswers = count }
 

@@ -61,6 +61,8 @@ package final class LineReader: Sendable {
   /// Begins to read. The reader stays alive until the stream ends or `close` is called.
   package func start() throws(SystemError) {
     let descriptor = state.withLock { $0.descriptor }
+    // Ended before it began, as with a child that died at once: `end` has been called.
+    guard descriptor >= 0 else { return }
     let code = relay_set_nonblocking(descriptor)
     if code != 0 { throw SystemError("fcntl", code: code) }
     relay_enlarge_pipe(descriptor, Int32(EventLoop.chunkSize))

@@ -10,6 +10,7 @@ package struct Config: Sendable, Equatable {
   package var restart = Restart()
   package var logging = Logging()
   package var shutdown = ShutdownSettings()
+  package var delivery = DeliverySettings()
   package var storage = Storage()
   /// Names of environment variables that hold secrets of messengers: agents do not get them.
   package var secretVariables: Set<String> = []
@@ -118,5 +119,12 @@ package struct Config: Sendable, Equatable {
   package struct ShutdownSettings: Sendable, Equatable {
     /// How long running answers may take to finish.
     package var drain: Duration = .seconds(20)
+    /// Whether conversations are told that the daemon stops.
+    package var tellsConversations = false
+  }
+
+  package struct DeliverySettings: Sendable, Equatable {
+    /// Tries of one send before it is given up: about ten minutes in all.
+    package var attempts = 24
   }
 }

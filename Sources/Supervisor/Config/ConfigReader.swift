@@ -102,7 +102,8 @@ package struct ConfigReader: Sendable {
     _ root: SettingsReader, _ reader: inout MessengerReader, _ context: SettingsReader.Context
   ) {
     let sections = [
-      "machine", "pi", "sessions", "messengers", "plugins", "restart", "logging", "shutdown", "auth", "channels",
+      "machine", "pi", "sessions", "messengers", "plugins", "restart", "logging", "shutdown", "delivery", "auth",
+      "channels",
     ]
     for entry in root.rest {
       guard case .mapping = entry.value, Spelling.nearest(to: entry.key, in: sections) == nil else { continue }
@@ -163,7 +164,11 @@ package struct ConfigReader: Sendable {
     logging.refuseRest("logging")
     let shutdown = root.group("shutdown")
     if let value = shutdown.integer("drainSeconds", in: 0...3_600) { config.shutdown.drain = .seconds(value) }
+    if let value = shutdown.flag("tellConversations") { config.shutdown.tellsConversations = value }
     shutdown.refuseRest("shutdown")
+    let delivery = root.group("delivery")
+    if let value = delivery.integer("attempts", in: 1...1_000) { config.delivery.attempts = value }
+    delivery.refuseRest("delivery")
     let storage = root.group("storage")
     if let value = storage.integer("keepDays", in: 1...3_650) { config.storage.keep = .seconds(value * 86_400) }
     storage.refuseRest("storage")

@@ -132,6 +132,19 @@ package enum OutboundResult: Sendable, Equatable {
   case unknown
 }
 
+/// How a plugin that ends again and again is held back.
+package struct Backoff: Sendable, Equatable {
+  /// Ends in a row.
+  package var failures: Int
+  /// Until its next start.
+  package var wait: Duration
+
+  package init(failures: Int, wait: Duration) {
+    self.failures = failures
+    self.wait = wait
+  }
+}
+
 /// A session as it must be found again: pi keeps what was said in it.
 package struct SessionRecord: Sendable, Equatable {
   package var id: String

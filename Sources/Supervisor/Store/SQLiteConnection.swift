@@ -32,6 +32,8 @@ final class SQLiteConnection: @unchecked Sendable {
 
     func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(statement, column)) }
 
+    func real(_ column: Int32) -> Double { sqlite3_column_double(statement, column) }
+
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
     func text(_ column: Int32) -> String {

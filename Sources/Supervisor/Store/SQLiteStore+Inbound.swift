@@ -197,6 +197,30 @@ extension SQLiteStore: Store {
     try await commits.write { try Self.save(state: body, of: instance, $0) }
   }
 
+  package func backoff(of instance: String) async throws -> Backoff? {
+    let now = now()
+    return try await read { connection in
+      try connection.rows("SELECT failures, due FROM backoff WHERE instance = ?", .text(instance)) { row in
+        Backoff(failures: row.integer(0), wait: .seconds(max(0, row.real(1) - now)))
+      }.first
+    }
+  }
+
+  package func saveBackoffSoon(_ backoff: Backoff?, of instance: String) {
+    let due = now() + (backoff.map { Double($0.wait.components.seconds) } ?? 0)
+    commits.writeAlong { connection in
+      if let backoff {
+        try connection.run(
+          "INSERT OR REPLACE INTO backoff (instance, failures, due) VALUES (?, ?, ?)", .text(instance),
+          .integer(backoff.failures), .real(due))
+      } else {
+        try connection.run("DELETE FROM backoff WHERE instance = ?", .text(instance))
+      }
+    } then: { [report] outcome in
+      if case .failure(let error) = outcome { report("\(instance): its backoff could not be stored: \(error)") }
+    }
+  }
+
   private static func save(state: [UInt8], of instance: String, _ connection: SQLiteConnection) throws {
     try connection.run(
       "INSERT OR REPLACE INTO pluginState (instance, body) VALUES (?, ?)", .text(instance), .blob(state))

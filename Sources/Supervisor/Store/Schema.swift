@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen]
+  static let migrations = [firstTables, whatIsOpen, backoff]
 
   static var version: Int { migrations.count }
 
@@ -63,5 +63,10 @@ enum Schema {
     ALTER TABLE message ADD COLUMN outcome TEXT;
     -- It came while a question waited for an answer.
     ALTER TABLE message ADD COLUMN isAnswer INTEGER NOT NULL DEFAULT 0;
+    """
+
+  private static let backoff = """
+    -- Plugins that end again and again: how often in a row, and when the next start is due.
+    CREATE TABLE backoff (instance TEXT PRIMARY KEY, failures INTEGER NOT NULL, due REAL NOT NULL) WITHOUT ROWID;
     """
 }

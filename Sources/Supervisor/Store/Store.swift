@@ -56,6 +56,9 @@ package protocol Store: Sendable {
 
   func pluginState(of instance: String) async throws -> JSONValue?
   func savePluginState(_ state: JSONValue, of instance: String) async throws
+  func backoff(of instance: String) async throws -> Backoff?
+  /// With some later commit; nil forgets it.
+  func saveBackoffSoon(_ backoff: Backoff?, of instance: String)
   func binding(of conversation: ConversationKey) async throws -> String?
   func bindings(of instance: String) async throws -> [Binding]
   /// Binds a conversation. Messages that came before `cause` stay with the session they were for.

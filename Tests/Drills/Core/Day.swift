@@ -41,6 +41,11 @@ package struct Day: Sendable {
     }
   }
 
+  init(_ conversation: String, lines: [Line]) {
+    self.conversation = conversation
+    self.lines = lines
+  }
+
   /// Lives through a day of four conversations, with nothing in its way.
   package static func live(messages: Int, programs: Programs) async throws {
     try await RelayFixture.run(
@@ -68,7 +73,9 @@ package struct Day: Sendable {
     }
   }
 
-  private func say(_ line: Line, _ messenger: FakeMessenger) async throws {
+  /// Answers whether it was new to the relay.
+  @discardableResult
+  func say(_ line: Line, _ messenger: FakeMessenger) async throws -> Bool {
     var attachments: [Attachment]?
     if line.kind == .file {
       let spool = await messenger.lastInitialize?.spoolDir ?? ""
@@ -76,13 +83,14 @@ package struct Day: Sendable {
       try Data("the contents of \(line.tag)".utf8).write(to: URL(filePath: path))
       attachments = [Attachment(id: "1", name: "notes.txt", path: path)]
     }
-    try await insist { [attachments] in
-      try await messenger.say(line.text, id: line.tag, in: conversation, attachments: attachments)
+    return try await insist { [attachments] in
+      try await messenger.say(line.text, id: line.tag, in: conversation, attachments: attachments).stored
     }
   }
 
   /// Again until it is acknowledged, as a messenger does.
-  private func insist(_ body: () async throws -> Void) async throws {
+  @discardableResult
+  private func insist<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
     while true {
       try Task.checkCancellation()
       do { return try await body() } catch is CancellationError { throw CancellationError() } catch {
@@ -92,7 +100,7 @@ package struct Day: Sendable {
     }
   }
 
-  private func finish(_ line: Line, _ messenger: FakeMessenger) async throws {
+  func finish(_ line: Line, _ messenger: FakeMessenger) async throws {
     // The agent may ask something, and we whether a message is to run again.
     while await messenger.outcomes[line.tag] == nil {
       try Task.checkCancellation()

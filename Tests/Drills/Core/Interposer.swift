@@ -29,6 +29,11 @@ package enum Interposer {
       folder: Built.folder, environment: ["LD_PRELOAD": library, "PI_RELAY_TRACE": "\(file):pi-relayd"])
   }
 
+  /// A daemon whose time of day is shifted by the seconds in `file`, which holds eight bytes.
+  static func shifting(by file: String, library: String) -> Programs {
+    Programs(folder: Built.folder, environment: ["LD_PRELOAD": library, "PI_RELAY_CLOCK": "\(file):pi-relayd"])
+  }
+
   /// What makes calls of a daemon fail.
   ///
   /// - Parameters:

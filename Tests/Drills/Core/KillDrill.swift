@@ -103,7 +103,11 @@ package struct KillDrill: Sendable {
             }
           }
           try await Self.talk(days, relay)
-          try await Self.goOn(until: plan, killpoint, days, relay)
+          if case .never = plan.moment {
+            // Nothing is waited for.
+          } else {
+            try await Self.goOn(days, relay) { killed.withLock { $0 } || killpoint.hasFired(plan.victim) }
+          }
           group.cancelAll()
         }
       }
@@ -136,12 +140,11 @@ package struct KillDrill: Sendable {
     }
   }
 
-  /// There are not as many boundaries in every day: one goes on until the kill has fired.
+  /// Not every day is as long, and has as many boundaries: one goes on until the kill has fired.
   private static func goOn(
-    until plan: Plan, _ killpoint: Killpoint, _ days: Locked<[Day]>, _ relay: RelayFixture
+    _ days: Locked<[Day]>, _ relay: RelayFixture, until hasFired: () -> Bool
   ) async throws {
-    guard case .boundary = plan.moment else { return }
-    while !killpoint.hasFired(plan.victim) {
+    while !hasFired() {
       let more = days.withLock { days in
         let more = Day("c\(days.count + 1)", messages: Day.Kind.allCases.count)
         days.append(more)
@@ -178,12 +181,14 @@ package struct KillDrill: Sendable {
     }
   }
 
-  private static func kill(_ victim: Victim, of relay: RelayFixture) async throws {
-    while true {
+  /// - Parameter limit: where there is none to kill for so long, none is; nil waits for one.
+  static func kill(_ victim: Victim, of relay: RelayFixture, unless limit: Duration? = nil) async throws {
+    let began = ContinuousClock.now
+    while limit.map({ ContinuousClock.now - began < $0 }) ?? true {
       try Task.checkCancellation()
       if let daemon = relay.daemon {
         let candidates = [daemon.pid] + childProcesses(of: daemon.pid)
-        let pids = candidates.filter { program(of: $0) == victim.program }
+        let pids = candidates.filter { victim.isProgram(program(of: $0)) }
         if let pid = pids.randomElement(), Glibc.kill(pid, SIGKILL) == 0 { return }
       }
       // Pacing only: it may just be between two lives.
@@ -196,7 +201,7 @@ package struct KillDrill: Sendable {
     return path?.split(separator: "/").last.map(String.init)
   }
 
-  private static func descriptors(of pid: Int32) -> Int {
+  static func descriptors(of pid: Int32) -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0
   }
 

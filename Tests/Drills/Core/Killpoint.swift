@@ -6,6 +6,9 @@ import TestSupport
 package enum Victim: Int, CaseIterable, Sendable {
   case daemon, guardian, messenger, formatter, attachments, pi
 
+  /// The name of the executable, which is the plugin's where it was dropped in.
+  func isProgram(_ name: String?) -> Bool { name == program || (self == .messenger && name == "fake") }
+
   var program: String {
     switch self {
     case .daemon: "pi-relayd"

@@ -7,7 +7,7 @@ import TestSupport
 struct DrillMain: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pi-relay-drill", abstract: "Breaks pi-relay in every way we can think of, and counts what is lost.",
-    subcommands: [Kill.self], defaultSubcommand: Kill.self)
+    subcommands: [Kill.self, Model.self, Soak.self])
 }
 
 struct Kill: AsyncParsableCommand {
@@ -24,8 +24,6 @@ struct Kill: AsyncParsableCommand {
   var jobs = 4
 
   func run() async throws {
-    // A messenger's pipe ends when the drill kills it.
-    signal(SIGPIPE, SIG_IGN)
     let folder = try TemporaryFolder()
     let campaign = try await KillCampaign(
       count: count, messages: messages, seed: seed, jobs: jobs, library: Interposer.build(in: folder.path))
@@ -33,6 +31,41 @@ struct Kill: AsyncParsableCommand {
     let total = try await campaign.run { say($0) }
     say("\(total)")
     if !total.isSound { throw ExitCode.failure }
+  }
+}
+
+struct Model: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Goes on random walks and holds each against a small model.")
+
+  @Option(help: "How many walks.") var count = 1_000
+  @Option(help: "Of the first walk; each that follows has the next.") var seed = UInt64.random(in: 1...999_999)
+  @Option(help: "Walks at the same time.") var jobs = 4
+
+  func run() async throws {
+    let folder = try TemporaryFolder()
+    say("\(count) walks, seeds \(seed) to \(seed + UInt64(count) - 1); \(ModelDrill.restart)")
+    let drill = ModelDrill(library: try await Interposer.build(in: folder.path))
+    let failures = try await drill.run(count: count, seed: seed, jobs: jobs) { say($0) }
+    say("\(count) walks, \(failures.count) failed")
+    if !failures.isEmpty { throw ExitCode.failure }
+  }
+}
+
+struct Soak: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A hundred conversations and a crash a second: memory and descriptors must stay flat.")
+
+  @Option(help: "How long.") var minutes = 10
+  @Option(help: "How many conversations.") var conversations = 100
+
+  func run() async throws {
+    say("\(conversations) conversations for \(minutes) min; sessions: {\(SoakDrill.sessions)}; \(ModelDrill.restart)")
+    let drill = SoakDrill(conversations: conversations, duration: .seconds(60 * minutes), interval: .seconds(15))
+    let report = try await drill.run { say($0) }
+    for problem in report.problems { say("FAILED \(problem)") }
+    if !report.problems.isEmpty { throw ExitCode.failure }
+    say("memory and descriptors are flat, nothing was lost")
   }
 }
 

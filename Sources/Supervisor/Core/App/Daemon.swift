@@ -116,11 +116,11 @@ package final class Daemon: Sendable {
     )
     let router = Router(
       host: sessions, store: store, services: services, folders: folders, timekeeper: timekeeper,
-      machine: config.machine,
+      machine: config.machine, deliveryAttempts: config.delivery.attempts,
       terminalGone: { folders.remove($0) }, log: log)
     try await router.restore()
     if let handover {
-      await router.adopt(handover.router)
+      try await router.adopt(handover.router, running: handover.sessions.messages)
       await sessions.adopt(handover.sessions)
     }
     let plugins = PluginHost(
@@ -203,6 +203,7 @@ package final class Daemon: Sendable {
       await router.drain()
       let parked = await sessions.stop(drain: config.shutdown.drain)
       for line in parked { log(line) }
+      if config.shutdown.tellsConversations { await router.tellOfStop() }
       await router.flush(within: Self.flushLimit)
       await plugins.stop()
       control.stop()
@@ -232,6 +233,7 @@ package final class Daemon: Sendable {
       ("machine", old.machine != new.machine), ("pi", old.pi != new.pi), ("sessions", old.sessions != new.sessions),
       ("restart", old.restart != new.restart), ("logging", old.logging != new.logging),
       ("shutdown", old.shutdown != new.shutdown), ("storage", old.storage != new.storage),
+      ("delivery", old.delivery != new.delivery),
     ].filter(\.1).map(\.0)
   }
 

@@ -128,6 +128,7 @@ package actor PluginInstance {
   /// Ends the present life in good order and begins another at once.
   package func restart() async {
     history = RestartPolicy.History()
+    surroundings.store.saveBackoffSoon(nil, of: name)
     replacing = true
     if let life { await end(life, reason: "replaced") }
     wakes.post(())
@@ -161,6 +162,7 @@ package actor PluginInstance {
 
   /// Runs until `stop`.
   package func run() async {
+    if adopted == nil { await waitOut() }
     while !stopping, !Task.isCancelled {
       replacing = false
       let began = surroundings.timekeeper.now()
@@ -174,6 +176,20 @@ package actor PluginInstance {
     hasRun = true
     for waiter in endWaiters { waiter.resume() }
     endWaiters = []
+  }
+
+  /// What a restart of the daemon must not wipe away: a plugin that ends again and again is held back as before.
+  private func waitOut() async {
+    do {
+      guard let backoff = try await surroundings.store.backoff(of: name) else { return }
+      history.failures = backoff.failures
+      let wait = min(backoff.wait, surroundings.restart.longestDelay)
+      guard wait > .zero else { return }
+      enter(.waiting, problem: "it ended \(backoff.failures) times before pi-relayd was started")
+      await pause(wait)
+    } catch {
+      surroundings.log("\(name): how it was held back could not be read: \(error)")
+    }
   }
 
   private var hasRun = false
@@ -207,6 +223,8 @@ package actor PluginInstance {
       let decision = surroundings.restart.next(
         &history, now: surroundings.timekeeper.now(), uptime: uptime, worked: worked,
         random: Double.random(in: 0...1))
+      surroundings.store.saveBackoffSoon(
+        history.failures > 1 ? Backoff(failures: history.failures, wait: decision.delay) : nil, of: name)
       let words = lastWords.withLock { $0.last }.map { "; its last words: \($0)" } ?? ""
       surroundings.log("\(name) ended: \(why)\(words); started again in \(decision.delay)")
       enter(decision.failing ? .failing : .waiting, problem: why + words)

@@ -95,7 +95,7 @@ extension ConversationOutput {
   /// - Parameter record: to be settled by the outcome.
   private func change(_ message: String, to text: String, streaming: Bool, as record: String?) async {
     var deaths = 0
-    for _ in 0..<Delivery.maximumAttempts {
+    for _ in 0..<delivery.maximumAttempts {
       switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
       case .done:
         delivery.settle(record, .sent(message: message))
@@ -129,7 +129,7 @@ extension ConversationOutput {
       }
     }
     await giveUpEditing(text, streaming: streaming)
-    delivery.settle(record, .failed("given up after \(Delivery.maximumAttempts) tries"))
+    delivery.settle(record, .failed("given up after \(delivery.maximumAttempts) tries"))
   }
 
   /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text
@@ -144,7 +144,10 @@ extension ConversationOutput {
 
   @discardableResult
   func begin(_ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = []) async -> Bool {
-    let record = delivery.compose(text, role: .answer, streaming: streaming)
+    // Not a third time; what is longer may be tried, and says that it may repeat something.
+    if text == stream.setAside { return await delivery.record(rest, closing: stream.key) }
+    let mark = stream.setAside == nil ? "" : Delivery.repeatMark
+    let record = delivery.compose(mark + text, role: .answer, streaming: streaming)
     if streaming {
       checkpoint = checkpoints.begin(record.key)
       checkpoint?.write(stream.source)
@@ -157,6 +160,11 @@ extension ConversationOutput {
     if sent == nil { isIncomplete = true }
     if sent?.mayBeRepeat == true { checkpoint?.mark() }
     take(sent, streaming: streaming)
+    if sent != nil, !mark.isEmpty { stream.mark = mark }
+    if sent == nil {
+      stream.setAside = text
+      stream.isStuck = true
+    }
     stream.shown = text
     return isRecorded
   }

@@ -17,6 +17,11 @@ struct ConversationHandover: Codable, Sendable {
   var progress: [String: Delivery.Sent]
   var dialogs: [String: Delivery.Sent]
   var isIncomplete: Bool
+
+  /// What it was sent under is to be changed by who goes on with it.
+  var keys: Set<String> {
+    Set((stream.key.map { [$0] } ?? []) + progress.values.map(\.key) + dialogs.values.map(\.key))
+  }
 }
 
 extension ConversationOutput {
@@ -42,10 +47,5 @@ extension ConversationOutput {
     }
     // What had been put off is shown as soon as the messenger is back.
     if stream.isDirty, capabilities.edit == true { post(.flush(flushNumber)) }
-  }
-
-  /// It is at work on this, which then is not to be brought to its end.
-  func owns(_ key: String) -> Bool {
-    stream.key == key || progress.values.contains { $0.key == key } || dialogs.values.contains { $0.key == key }
   }
 }

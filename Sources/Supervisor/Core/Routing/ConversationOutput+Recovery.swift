@@ -4,7 +4,6 @@ internal import RelayWire
 // What an earlier daemon left unfinished in this conversation: nothing stays half shown.
 extension ConversationOutput {
   func resume(_ unfinished: UnfinishedOutbound) async {
-    if owns(unfinished.record.key) { return }
     switch unfinished.record.request {
     case .message(let message) where unfinished.record.isOpen && message.role == .tools:
       // The tool it told of is gone.

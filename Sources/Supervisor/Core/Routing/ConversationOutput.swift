@@ -44,6 +44,8 @@ actor ConversationOutput {
 
   nonisolated let key: ConversationKey
   private nonisolated let items: Mailbox<Item>
+  /// Ends that are on their way to the disk.
+  private nonisolated let ending = Locked(0)
   let delivery: Delivery
   var settings: Settings
   let services: Services
@@ -100,7 +102,7 @@ actor ConversationOutput {
   nonisolated func close() { items.close() }
 
   /// Nothing waits, and nothing is being shown at this moment.
-  nonisolated var isQuiet: Bool { items.isAwaited }
+  nonisolated var isQuiet: Bool { items.isAwaited && ending.withLock { $0 == 0 } }
 
   func run() async {
     while let item = await items.next() { await handle(item) }
@@ -119,7 +121,12 @@ actor ConversationOutput {
       await delivery.tell(end)
     case .end(let end):
       // What waits behind it need not wait for the disk: ends that come together share a commit.
-      if items.isEmpty { await delivery.end(end) } else { nursery.add { [delivery] in await delivery.end(end) } }
+      if items.isEmpty { return await delivery.end(end) }
+      ending.withLock { $0 += 1 }
+      nursery.add { [delivery, ending] in
+        await delivery.end(end)
+        ending.withLock { $0 -= 1 }
+      }
     case .tell(let end): await delivery.tell(end)
     case .resume(let unfinished): await resume(unfinished)
     case .ask(let record): await ask(record)
@@ -162,6 +169,9 @@ actor ConversationOutput {
     case .dialogOpened, .dialogWithdrawn: break
     case .runEnded(let message, let end, let stage):
       await endRun(end)
+      if isIncomplete, end == .completed {
+        await say("⚠️ Part of this answer could not be shown here; the session has it all.", .notice)
+      }
       let outcome = isIncomplete && end == .completed ? .failed : end.outcome
       isIncomplete = false
       if let message, message.conversation == key { await delivery.end(MessageEnd(message, stage, outcome)) }

@@ -23,7 +23,8 @@ extension Delivery {
   ///   - ending: the message whose end this reports.
   ///   - closing: what was sent under this key needs no further change.
   func record(_ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil) async -> Bool {
-    for number in 0..<Self.maximumAttempts {
+    if records.isEmpty, ending == nil, closing == nil { return true }
+    for number in 0..<maximumAttempts {
       do {
         try await store.recordOutbound(records, ending: ending, closing: closing)
         return true
@@ -64,7 +65,7 @@ extension Delivery {
 
   private func resend(_ edit: MessageEdit, key: String) async {
     var deaths = 0
-    for _ in 0..<Self.maximumAttempts {
+    for _ in 0..<maximumAttempts {
       switch await self.edit(edit.message, edit.text) {
       case .done: return settle(key, .sent(message: edit.message))
       case .wait(let delay): guard await timekeeper.sleep(for: delay) else { return }
@@ -80,7 +81,7 @@ extension Delivery {
       case .over: return
       }
     }
-    settle(key, .failed("given up after \(Self.maximumAttempts) tries"))
+    settle(key, .failed("given up after \(maximumAttempts) tries"))
   }
 
   /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
@@ -100,7 +101,7 @@ extension Delivery {
     let mark = marked ? Self.repeatMark : ""
     switch request {
     case .message(var request):
-      request.text = mark + request.text
+      if !request.text.hasPrefix(mark) { request.text = mark + request.text }
       return try await link.request(request).message
     case .file(var request):
       if marked { request.caption = mark + (request.caption ?? "") }
@@ -136,7 +137,7 @@ extension Delivery {
       guard let link = await holder.wait() else { return nil }
       if let sent = await found(key, after: link, &mark) { return sent }
     }
-    for number in 0..<Self.maximumAttempts {
+    for number in 0..<maximumAttempts {
       guard let link = await holder.wait() else { return nil }
       do {
         let message = try await perform(record.request, link, marked: mark)
@@ -152,7 +153,8 @@ extension Delivery {
         case .retry(let delay):
           guard await timekeeper.sleep(for: delay) else { return nil }
         case .resolve:
-          deaths += 1
+          // The platform may be in doubt as often as it likes; what counts is who dies of it.
+          if error as? PeerError == .closed { deaths += 1 }
           if deaths >= Self.maximumDeaths, error as? PeerError == .closed {
             log("\(conversation): a message ended its messenger \(deaths) times and was set aside")
             settle(key, .failed("it ended the messenger \(deaths) times"))
@@ -163,8 +165,8 @@ extension Delivery {
         }
       }
     }
-    log("\(conversation): a message was given up after \(Self.maximumAttempts) tries")
-    settle(key, .failed("given up after \(Self.maximumAttempts) tries"))
+    log("\(conversation): a message was given up after \(maximumAttempts) tries")
+    settle(key, .failed("given up after \(maximumAttempts) tries"))
     return nil
   }
 
@@ -204,20 +206,52 @@ extension Delivery {
     min(longestDelay, .milliseconds(250) * (1 << min(attempt, 10)))
   }
 
+  /// Lives of a messenger that a lookup may end before it is taken to be the reason.
+  private static let mostDeathsByLookup = 3
+
   /// Finds out what became of a send whose answer was lost, through the next life of the plugin.
   private func resolve(_ key: String, after failed: PluginLink) async -> Resolution {
-    // The dead life may still be in its place for a moment.
-    for _ in 0..<100 where holder.current === failed && failed.isOver {
-      guard await timekeeper.sleep(for: .milliseconds(10)) else { return .unknowable }
+    var deaths = 0
+    var last = failed
+    for number in 0..<maximumAttempts {
+      await outlive(last)
+      guard let link = await holder.wait() else { return .unknowable }
+      guard link.capabilities.lookup == true else {
+        // The platform refuses a second message with the same key, so it can simply be sent again.
+        return link.capabilities.idempotencyKey == true ? .notSent : .unknowable
+      }
+      last = link
+      do {
+        let found = try await link.request(MessageLookup(conversation: conversation.conversation, key: key))
+        return found.message.map(Resolution.sent) ?? .notSent
+      } catch {
+        guard let wait = Self.waitBeforeLookup(after: error, attempt: number) else { return .unknowable }
+        if case .closed = error { deaths += 1 }
+        guard deaths < Self.mostDeathsByLookup, await timekeeper.sleep(for: wait) else { return .unknowable }
+      }
     }
-    guard let link = await holder.wait() else { return .unknowable }
-    if link.capabilities.lookup == true {
-      let request = MessageLookup(conversation: conversation.conversation, key: key)
-      // A messenger that cannot say leaves it unknown, whatever the reason.
-      guard let found = try? await link.request(request) else { return .unknowable }
-      return found.message.map(Resolution.sent) ?? .notSent
+    return .unknowable
+  }
+
+  /// Nil where another try would answer the same.
+  private static func waitBeforeLookup(after error: PeerError, attempt: Int) -> Duration? {
+    switch error {
+    case .closed, .notSent, .timedOut: return backoff(min(attempt, 2))
+    case .unreadable: return nil
+    case .refused(let refusal):
+      if refusal.code == .busy { return backoff(attempt) }
+      switch DeliveryFailure(refusal) {
+      case .rateLimited(let seconds)?: return .seconds(seconds)
+      case .transient?: return backoff(attempt)
+      default: return nil
+      }
     }
-    // The platform refuses a second message with the same key, so it can simply be sent again.
-    return link.capabilities.idempotencyKey == true ? .notSent : .unknowable
+  }
+
+  /// The dead life may still be in its place for a moment.
+  private func outlive(_ link: PluginLink) async {
+    for _ in 0..<100 where holder.current === link && link.isOver {
+      guard await timekeeper.sleep(for: .milliseconds(10)) else { return }
+    }
   }
 }

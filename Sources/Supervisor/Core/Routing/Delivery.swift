@@ -10,10 +10,10 @@ struct Delivery: Sendable {
   let holder: LinkHolder
   let store: any Store
   let timekeeper: Timekeeper
+  /// Tries of one send before it is given up.
+  let maximumAttempts: Int
   let log: @Sendable (String) -> Void
 
-  /// Tries of one send before it is given up, about ten minutes in all.
-  static let maximumAttempts = 24
   static let longestDelay: Duration = .seconds(30)
   static let repeatMark = "(possible repeat) "
 

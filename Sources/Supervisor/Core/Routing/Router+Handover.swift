@@ -1,5 +1,5 @@
 internal import RelayPipes
-internal import RelayStore
+package import RelayStore
 internal import RelayWire
 
 extension Router {
@@ -21,7 +21,16 @@ extension Router {
   }
 
   /// Goes on with what the program before was showing. Messengers need not be connected yet.
-  package func adopt(_ handover: Handover) async {
+  ///
+  /// - Parameter running: messages that sessions go on with; before they do.
+  package func adopt(_ handover: Handover, running: Set<MessageKey>) async throws {
+    let shown = handover.conversations.reduce(into: Set()) { $0.formUnion($1.keys) }
+    for instance in try await store.instances() {
+      var left = try await left(instance)
+      left.outbound.removeAll { shown.contains($0.record.key) }
+      left.messages.removeAll { running.contains($0.stored.key) }
+      leftBefore[instance] = left
+    }
     for record in handover.dialogs { dialogs.adopt(record) }
     for one in handover.conversations {
       let place = place(

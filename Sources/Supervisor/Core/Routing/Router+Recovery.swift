@@ -33,11 +33,11 @@ extension Router {
     guard recovered.insert(link.name).inserted else { return }
     do {
       let bindings = try await store.bindings(of: link.name)
-      let outbound = try await store.unfinishedOutbound(of: link.name)
-      let messages = try await store.unfinishedMessages(of: link.name)
-      let untold = try await store.untoldEnds(of: link.name)
+      // Read now, or before this program began to work on what it was handed.
+      let left = if let before = leftBefore.removeValue(forKey: link.name) { before } else { try await left(link.name) }
+      let (outbound, messages) = (left.outbound, left.messages)
       for unfinished in outbound { output(unfinished.record.conversation, link).post(.resume(unfinished)) }
-      for end in untold { output(end.key.conversation, link).post(.tell(end)) }
+      for end in left.untold { output(end.key.conversation, link).post(.tell(end)) }
       // Behind what is sent again: what a session says now comes after.
       for binding in bindings { await watchAgain(binding, link) }
       for message in messages {
@@ -53,6 +53,19 @@ extension Router {
     }
   }
 
+  /// What an earlier program left unfinished of an instance.
+  struct Left {
+    var outbound: [UnfinishedOutbound]
+    var messages: [UnfinishedMessage]
+    var untold: [MessageEnd]
+  }
+
+  func left(_ instance: String) async throws -> Left {
+    Left(
+      outbound: try await store.unfinishedOutbound(of: instance),
+      messages: try await store.unfinishedMessages(of: instance), untold: try await store.untoldEnds(of: instance))
+  }
+
   private func output(_ key: ConversationKey, _ link: PluginLink) -> ConversationOutput {
     place(key, Conversation(id: key.conversation, kind: .dm), link).output
   }
@@ -63,8 +76,6 @@ extension Router {
   }
 
   func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
-    // The program that this process was before has handed it over with its session.
-    if let id = unfinished.session, await host.session(id)?.works(on: unfinished.stored.key) == true { return }
     let message = unfinished.stored.message
     let words = SafeText.line(message.text, limit: 80)
     switch unfinished.stage {

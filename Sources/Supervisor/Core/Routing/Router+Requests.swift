@@ -97,7 +97,8 @@ extension Router {
     log("\(link.name): \(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
     guard conversation.kind == .dm else { return }
     let delivery = Delivery(
-      conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper, log: log)
+      conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper,
+      maximumAttempts: deliveryAttempts, log: log)
     nursery.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
   }
 

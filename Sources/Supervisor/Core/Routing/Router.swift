@@ -18,6 +18,7 @@ package actor Router: PluginAudience {
   let checkpoints: StreamCheckpoints
   let timekeeper: Timekeeper
   private let machine: Config.Machine
+  let deliveryAttempts: Int
   let log: @Sendable (String) -> Void
   /// A terminal will not be back: its folders can go.
   private let terminalGone: @Sendable (String) -> Void
@@ -31,6 +32,8 @@ package actor Router: PluginAudience {
   let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.
   var recovered: Set<String> = []
+  /// What was left unfinished when this program took over what the one before was working on.
+  var leftBefore: [String: Left] = [:]
 
   /// One conversation: its queue of messages and its output.
   struct Place {
@@ -57,7 +60,7 @@ package actor Router: PluginAudience {
 
   package init(
     host: SessionHost, store: any Store, services: Services, folders: Folders, timekeeper: Timekeeper,
-    machine: Config.Machine,
+    machine: Config.Machine, deliveryAttempts: Int,
     terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
   ) {
     self.terminalGone = terminalGone
@@ -67,6 +70,7 @@ package actor Router: PluginAudience {
     checkpoints = StreamCheckpoints(folder: folders.streams, log: log)
     self.timekeeper = timekeeper
     self.machine = machine
+    self.deliveryAttempts = deliveryAttempts
     self.log = log
     watchers = SessionWatchers(dialogs: dialogs)
   }
@@ -83,6 +87,14 @@ package actor Router: PluginAudience {
   /// Takes no new messages from now on.
   package func drain() {
     isDraining = true
+  }
+
+  /// Says in every conversation of this daemon that it ends.
+  package func tellOfStop() {
+    for place in places.values {
+      place.output.post(
+        .say("⏹ pi-relayd is stopping. What waits goes on at its next start.", .notice, buttons: nil))
+    }
   }
 
   /// Waits until everything that is to be said has been, for as long as `limit`; the rest is found by the next daemon.
@@ -182,7 +194,9 @@ package actor Router: PluginAudience {
       return place
     }
     let holder = holder(key.instance)
-    let delivery = Delivery(conversation: key, holder: holder, store: store, timekeeper: timekeeper, log: log)
+    let delivery = Delivery(
+      conversation: key, holder: holder, store: store, timekeeper: timekeeper, maximumAttempts: deliveryAttempts,
+      log: log)
     let output = ConversationOutput(
       delivery: delivery, capabilities: capabilities, settings: settings, services: services,
       checkpoints: checkpoints, nursery: nursery)

@@ -18,6 +18,8 @@ struct StreamedText: Codable {
   private(set) var isDirty = false
   /// The platform refuses further changes of the growing message.
   var isStuck = false
+  /// What could not be sent as the message's beginning, or may have arrived without anybody knowing.
+  var setAside: String?
 
   var isEmpty: Bool { source.isEmpty && message == nil }
 
@@ -45,6 +47,7 @@ struct StreamedText: Codable {
   mutating func fix(_ piece: FormatRender.Piece, after consumedBefore: Int) {
     hasFixed = true
     isStuck = false
+    setAside = nil
     source = String(decoding: source.utf8.dropFirst(piece.consumed - consumedBefore), as: UTF8.self)
     message = nil
     key = nil

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import PiRPC
 internal import RelayPipes
-package import RelayStore
+internal import RelayStore
 
 /// A session whose agent the next program of this process goes on with.
 package struct SessionHandover: Codable, Sendable {
@@ -15,6 +15,9 @@ package struct SessionHandover: Codable, Sendable {
   var dialogs: [PiDialog]
   /// The run in progress.
   var run: SessionRun?
+
+  /// Messages that it is at work on.
+  var messages: [MessageKey] { [run?.prompt?.key].compactMap(\.self) + (run?.steering.map(\.key) ?? []) }
 }
 
 // How a session passes from one program of this process to the next. What waits in its queue is found in the store.
@@ -74,10 +77,5 @@ extension Session {
       await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)
     }
     try connection.start()
-  }
-
-  /// Whether it is at work on a message, which then is not to be taken up again.
-  package func works(on key: MessageKey) -> Bool {
-    run?.prompt?.key == key || run?.steering.contains { $0.key == key } == true
   }
 }

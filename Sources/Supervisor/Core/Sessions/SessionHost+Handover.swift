@@ -1,10 +1,14 @@
 internal import RelayPipes
+internal import RelayStore
 
 extension SessionHost {
   package struct Handover: Codable, Sendable {
     var sessions: [SessionHandover] = []
     /// Agents that are not gone on with: they end with their input, and are only reaped.
     var leaving: [ChildProcess.Handover] = []
+
+    /// Messages that they are at work on.
+    var messages: Set<MessageKey> { Set(sessions.flatMap(\.messages)) }
   }
 
   /// Hears nothing more of the agents until `resume`.

@@ -1,0 +1,196 @@
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+import TestSupport
+
+/// Real relays on random walks, held against the model; a walk that fails is made as short as it can be and still fail.
+package struct ModelDrill: Sendable {
+  let library: String
+
+  package init(library: String) {
+    self.library = library
+  }
+
+  private static let limit: Duration = .seconds(60)
+
+  /// Drop-in plugins return at once, so that a walk is short.
+  package static let restart = "restart: {firstDelayMilliseconds: 0, longestDelaySeconds: 1, failingCount: 1000}"
+
+  private static let config = """
+    messengers:
+      fake:
+        default:
+          auth: {users: [u1]}
+    \(restart)
+
+    """
+
+  /// Walks them all; answers an account of each that fails, shrunk.
+  package func run(
+    count: Int, seed: UInt64, jobs: Int, _ tell: @escaping @Sendable (String) -> Void
+  ) async throws -> [String] {
+    try await withThrowingTaskGroup(of: String?.self) { group in
+      var failures: [String] = []
+      var (begun, ended) = (0, 0)
+      while ended < count {
+        while begun < count, begun - ended < jobs {
+          let walk = Walk(seed: seed + UInt64(begun))
+          begun += 1
+          group.addTask { try await judge(walk) }
+        }
+        guard let account = try await group.next() else { break }
+        ended += 1
+        if let account {
+          failures.append(account)
+          tell(account)
+        }
+        if ended % 100 == 0 { tell("… \(ended) walks, \(failures.count) failed") }
+      }
+      return failures
+    }
+  }
+
+  private func judge(_ walk: Walk) async throws -> String? {
+    var problems = try await problems(of: walk)
+    guard !problems.isEmpty else { return nil }
+    var shortest = walk
+    var index = 0
+    while index < shortest.events.count {
+      let candidate = shortest.without(index)
+      let found = try await self.problems(of: candidate)
+      if found.isEmpty {
+        index += 1
+      } else {
+        shortest = candidate
+        problems = found
+      }
+    }
+    return "FAILED \(shortest)\n" + problems.map { "  \($0)" }.joined(separator: "\n")
+  }
+
+  /// What the model holds against one walk.
+  func problems(of walk: Walk) async throws -> [String] {
+    let clock = try ShiftedClock()
+    var problems: [String] = []
+    try await RelayFixture.run(
+      config: Self.config, capabilities: KillDrill.capabilities(walk.platform),
+      programs: Interposer.shifting(by: clock.file, library: library)
+    ) { relay in
+      let model = Locked(RelayModel())
+      do {
+        try await withDeadline(Self.limit, clock: ContinuousClock()) {
+          for event in walk.events { try await Step(relay: relay, model: model, clock: clock).take(event) }
+          try await Step(relay: relay, model: model, clock: clock).take(.settle)
+        }
+      } catch {
+        problems.append("the walk did not end: \(error)")
+      }
+      let ledger = await Ledger(
+        model.withLock { $0.days }, relay.messenger, mayRepeat: walk.platform == .nothing, isInOrder: false)
+      problems += model.withLock { $0.problems } + ledger.lost + ledger.duplicated + ledger.problems
+      if !problems.isEmpty { problems += relay.log.suffix(20).map { "| \($0)" } }
+    }
+    return problems
+  }
+}
+
+/// One event of a walk, carried out.
+private struct Step {
+  let relay: RelayFixture
+  let model: Locked<RelayModel>
+  let clock: ShiftedClock
+
+  func take(_ event: Walk.Event) async throws {
+    let messenger = relay.messenger
+    switch event {
+    case .say(let conversation, let kind): try await say(newLine(conversation, kind), conversation)
+    case .repeated(let index):
+      let said = model.withLock { $0.all }
+      guard !said.isEmpty else { return }
+      let (conversation, line) = said[index % said.count]
+      try await say(line, RelayModel.conversations.firstIndex(of: conversation) ?? 0)
+    case .reordered(let conversation):
+      let first = newLine(conversation, .words)
+      let second = newLine(conversation, .words)
+      model.withLock { $0.swapLast(in: conversation) }
+      for line in [second, first, second] { try await say(line, conversation) }
+    case .crash(.daemon): try await relay.killAndStart()
+    case .crash(let victim): try await KillDrill.kill(victim, of: relay, unless: .seconds(1))
+    case .upgrade: try await upgrade()
+    case .refuse(let times, let tooFast):
+      let failure = tooFast ? DeliveryFailure.rateLimited(retryAfter: 0.02) : .transient("reset by the platform")
+      for method in [MessageSend.method, MessageEdit.method] {
+        await messenger.fail(method, with: Array(repeating: failure.wireError, count: times))
+      }
+    case .doubt(let times):
+      let failure = DeliveryFailure.unknownOutcome("the platform did not answer").wireError
+      await messenger.failLate(MessageSend.method, with: Array(repeating: failure, count: times))
+    case .loseReceipt(let conversation):
+      let before = await messenger.swallowedCount
+      await messenger.swallowAnswers(1)
+      let line = newLine(conversation, .words)
+      try await say(line, conversation)
+      await messenger.wait { $0.swallowedCount > before || $0.outcomes[line.tag] != nil }
+      await messenger.swallowAnswers(0)
+      try await KillDrill.kill(.messenger, of: relay, unless: .seconds(1))
+    case .jump(let hours): clock.shift(bySeconds: hours * 3_600)
+    case .settle:
+      for (conversation, line) in model.withLock({ $0.all }) {
+        try await Day(conversation, lines: []).finish(line, messenger)
+      }
+    }
+  }
+
+  private func newLine(_ conversation: Int, _ kind: Day.Kind) -> Day.Line {
+    model.withLock { $0.newLine(in: conversation, kind) }
+  }
+
+  private func say(_ line: Day.Line, _ conversation: Int) async throws {
+    let day = Day(RelayModel.conversations[conversation], lines: [])
+    let stored = try await day.say(line, relay.messenger)
+    model.withLock { $0.noteReply(line.tag, stored: stored) }
+  }
+
+  private func upgrade() async throws {
+    let before = try await relay.status().upgrades
+    do {
+      // It answers only when it is refused, as while an agent starts: then everything goes on.
+      _ = try await relay.ask(ControlUpgrade(program: Built.executable("pi-relayd")))
+    } catch PeerError.closed {
+      while true {
+        do {
+          if try await relay.status().upgrades > before { return }
+        } catch {
+          // Not listening yet.
+        }
+        try await Task.sleep(for: .milliseconds(2))
+      }
+    }
+  }
+}
+
+/// The wall clock of a daemon, shifted at will.
+///
+/// `@unchecked`: one word, written here and read by the other process.
+private final class ShiftedClock: @unchecked Sendable {
+  private let folder: TemporaryFolder
+  private let offset: UnsafeMutablePointer<Int64>
+
+  var file: String { folder.path + "/clock" }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let descriptor = open(folder.path + "/clock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(descriptor) }
+    guard descriptor >= 0, ftruncate(descriptor, 8) == 0,
+      let mapping = mmap(nil, 8, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapping != MAP_FAILED
+    else { throw DrillFailure("the clock cannot be made: \(String(cString: strerror(errno)))") }
+    offset = mapping.bindMemory(to: Int64.self, capacity: 1)
+  }
+
+  deinit { munmap(offset, 8) }
+
+  func shift(bySeconds seconds: Int) { offset.pointee += Int64(seconds) }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+import TestSupport
+
+/// Many conversations for a long time, with a crash a second: what a daemon needs must not grow.
+package struct SoakDrill: Sendable {
+  package struct Sample: Sendable, CustomStringConvertible {
+    package var seconds: Int
+    package var megabytes: Double
+    package var descriptors: Int
+    package var databaseBytes: Int
+    package var answered: Int
+    package var crashes: Int
+
+    package var description: String {
+      "\(seconds) s: \(Double(Int(megabytes * 10)) / 10) MB, \(descriptors) descriptors, database "
+        + "\(databaseBytes / 1024) KiB, \(answered) answered, \(crashes) crashes"
+    }
+  }
+
+  package struct Report: Sendable {
+    package var samples: [Sample] = []
+    package var problems: [String] = []
+  }
+
+  let conversations: Int
+  let duration: Duration
+  let interval: Duration
+
+  package init(conversations: Int, duration: Duration, interval: Duration) {
+    self.conversations = conversations
+    self.duration = duration
+    self.interval = interval
+  }
+
+  /// Fewer agents than conversations: they take turns.
+  package static let sessions = "maximum: 10"
+
+  /// Growth that is not: what is used from the middle of the time to its end.
+  private static let mostGrowth = 3.0
+
+  private static let config = """
+    messengers:
+      fake:
+        default:
+          auth: {users: [u1]}
+    \(ModelDrill.restart)
+
+    """
+
+  package func run(_ tell: @escaping @Sendable (String) -> Void) async throws -> Report {
+    let report = Locked(Report())
+    try await RelayFixture.run(
+      config: Self.config, sessions: Self.sessions, capabilities: KillDrill.capabilities(.keys)
+    ) { relay in
+      let crashes = Locked(0)
+      let isOver = Locked(false)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<conversations {
+          group.addTask { try await Self.talk(number, relay, isOver) }
+        }
+        group.addTask {
+          while !isOver.withLock({ $0 }) {
+            let victim: Victim = [.messenger, .formatter, .attachments, .pi].randomElement() ?? .pi
+            try await KillDrill.kill(victim, of: relay, unless: .milliseconds(500))
+            crashes.withLock { $0 += 1 }
+            try await Task.sleep(for: .seconds(1))
+          }
+        }
+        let began = ContinuousClock.now
+        while ContinuousClock.now - began < duration {
+          try await Task.sleep(for: interval)
+          let sample = await Self.sample(relay, since: began, crashes.withLock { $0 })
+          report.withLock { $0.samples.append(sample) }
+          tell("\(sample)")
+        }
+        isOver.withLock { $0 = true }
+        try await group.waitForAll()
+      }
+      let contradictions = await relay.messenger.contradictions
+      report.withLock { $0.problems += contradictions }
+    }
+    return report.withLock { report in
+      report.problems += Self.growth(report.samples)
+      return report
+    }
+  }
+
+  /// One conversation: a message now and then, each brought to its end.
+  private static func talk(_ number: Int, _ relay: RelayFixture, _ isOver: Locked<Bool>) async throws {
+    let day = Day("c\(number)", lines: [])
+    var index = 0
+    while !isOver.withLock({ $0 }) {
+      let kind: Day.Kind = index % 5 == 4 ? .tool : .words
+      let line = Day.Line(number: index, kind: kind, tag: "<c\(number).\(index)>", isFollowed: false)
+      try await day.say(line, relay.messenger)
+      try await day.finish(line, relay.messenger)
+      index += 1
+      try await Task.sleep(for: .milliseconds(Int.random(in: 500...5_000)))
+    }
+  }
+
+  private static func sample(
+    _ relay: RelayFixture, since began: ContinuousClock.Instant, _ crashes: Int
+  ) async -> Sample {
+    let pid = relay.daemon?.pid ?? 0
+    let status = FileManager.default.contents(atPath: "/proc/\(pid)/status") ?? Data()
+    let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS") }
+    let size = ["", "-wal"].reduce(0) { sum, suffix in
+      var status = stat()
+      return stat(relay.folders.database + suffix, &status) == 0 ? sum + Int(status.st_size) : sum
+    }
+    return Sample(
+      seconds: Int((ContinuousClock.now - began).components.seconds),
+      megabytes: Double(line?.filter(\.isNumber) ?? "").map { $0 / 1024 } ?? 0,
+      descriptors: KillDrill.descriptors(of: pid), databaseBytes: size,
+      answered: await relay.messenger.outcomes.values.count { $0 == .answered }, crashes: crashes)
+  }
+
+  /// Compares the best of the second quarter with the best of the last: what is freed at times is not needed.
+  private static func growth(_ samples: [Sample]) -> [String] {
+    guard samples.count >= 8 else { return [] }
+    let quarter = samples.count / 4
+    let (early, late) = (samples[quarter..<2 * quarter], samples.suffix(quarter))
+    var problems: [String] = []
+    let memory = (late.map(\.megabytes).min() ?? 0) - (early.map(\.megabytes).min() ?? 0)
+    if memory > mostGrowth { problems.append("memory grew by \(memory) MB") }
+    let descriptors = (late.map(\.descriptors).min() ?? 0) - (early.map(\.descriptors).min() ?? 0)
+    if descriptors > 0 { problems.append("\(descriptors) descriptors more are open") }
+    return problems
+  }
+}
