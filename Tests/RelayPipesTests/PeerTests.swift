@@ -68,6 +68,28 @@ private struct RawSide {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct PeerTests {
+  @Test func `one that is held asks nothing, and who goes on with it takes no late answer for another's`() async throws
+  {
+    let (left, right) = try joined()
+    let handover = try #require(await left.hold())
+    await #expect(throws: PeerError.notSent("pi-relayd is being upgraded")) {
+      try await left.request(Ping(), within: .seconds(5))
+    }
+    // Ids between are of requests that the program before may have sent at the last moment.
+    #expect(handover.nextID > 1_000)
+    left.resume()
+    async let answered = left.request(Ping(), within: .seconds(5))
+    for await request in right.requests {
+      #expect(await right.hold() == nil, "a request is open")
+      right.resume()
+      request.reply(Empty())
+      break
+    }
+    _ = try await answered
+    left.close()
+    right.close()
+  }
+
   @Test func `requests run in both directions and answers find their asker`() async throws {
     let (left, right) = try joined()
     let serving = Task {

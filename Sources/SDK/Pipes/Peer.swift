@@ -53,6 +53,8 @@ package final class Peer: Sendable {
     var open: [RequestID: Int] = [:]
     var openBytes = 0
     var ended = false
+    /// Another program is about to go on: nothing is asked any more.
+    var isHeld = false
   }
 
   package let requests: AsyncStream<IncomingRequest>
@@ -116,11 +118,18 @@ package final class Peer: Sendable {
     else { return nil }
     return state.withLock { state in
       guard !state.ended, state.waiting.isEmpty, state.open.isEmpty else { return nil }
-      return Handover(input: input, output: output, nextID: state.nextID, held: held)
+      state.isHeld = true
+      // Far from what this program may have asked last: a late answer must not be taken for another's.
+      return Handover(input: input, output: output, nextID: state.nextID + Self.idsSkipped, held: held)
     }
   }
 
-  package func resume() { reader.withLock { $0 }?.resume() }
+  package static let idsSkipped: Int64 = 1_000_000
+
+  package func resume() {
+    state.withLock { $0.isHeld = false }
+    reader.withLock { $0 }?.resume()
+  }
 
   /// Begins to read. `requests` ends when the connection does.
   package func start() throws(SystemError) {
@@ -186,6 +195,7 @@ package final class Peer: Sendable {
     let refusal: PeerError? = state.withLock { state in
       if state.abandoned.remove(id) != nil { return .closed }
       if state.ended { return .notSent("the connection has ended") }
+      if state.isHeld { return .notSent("pi-relayd is being upgraded") }
       state.waiting[id] = Waiter(method: Request.method, continuation: continuation)
       return nil
     }
@@ -311,12 +321,12 @@ package final class Peer: Sendable {
 
   // MARK: - Answers
 
-  fileprivate func answer(_ id: RequestID, _ line: some Encodable) {
+  func answer(_ id: RequestID, _ line: some Encodable) {
     settle(id)
     write(line)
   }
 
-  fileprivate func answer(_ id: RequestID, json: StaticString) {
+  func answer(_ id: RequestID, json: StaticString) {
     settle(id)
     var line = Array(#"{"jsonrpc":"2.0","id":"#.utf8)
     switch id {
@@ -340,79 +350,4 @@ package final class Peer: Sendable {
   private func write(_ line: some Encodable) { try? outbox.send(JSONCoding.encode(line) + [0x0A]) }
 
   private func write(_ line: [UInt8]) { try? outbox.send(line) }
-}
-
-/// A request of the other side. Must be answered once, by `reply` or `fail`; forgetting it answers an internal error.
-package final class IncomingRequest: Sendable {
-  package let method: String
-  private let id: RequestID
-  private let line: [UInt8]
-  private let peer: Peer
-  private let answered = Atomic<Bool>(false)
-
-  fileprivate init(id: RequestID, method: String, line: [UInt8], peer: Peer) {
-    self.id = id
-    self.method = method
-    self.line = line
-    self.peer = peer
-  }
-
-  deinit {
-    fail(WireError(.internalError, "the request was not handled"))
-  }
-
-  /// The parameters, or a `WireError` fit to be the answer.
-  package func params<Params: Decodable>(_ type: Params.Type) throws(WireError) -> Params {
-    do {
-      return try JSONCoding.decode(ParamsOf<Params>.self, from: line).params
-    } catch {
-      throw WireError(.invalidParams, "\(method): \(Self.explain(error))")
-    }
-  }
-
-  /// The parameters as they stand on the line.
-  package var encodedParams: [UInt8]? {
-    line.withUnsafeBytes { bytes in
-      var found: [UInt8]?
-      var cursor = JSONCursor(bytes)
-      _ = cursor.members { key, cursor in
-        guard key.equals("params") else { return true }
-        _ = cursor.peek()
-        let start = cursor.position
-        if cursor.skipValue() { found = Array(bytes[start..<cursor.position]) }
-        return false
-      }
-      return found
-    }
-  }
-
-  /// - Parameter json: a small answer, written by hand where each microsecond counts.
-  package func reply(json: StaticString) {
-    guard !answered.exchange(true, ordering: .relaxed) else { return }
-    peer.answer(id, json: json)
-  }
-
-  package func reply(_ value: some Codable) {
-    guard !answered.exchange(true, ordering: .relaxed) else { return }
-    peer.answer(id, ResultLine(id: id, result: value))
-  }
-
-  package func fail(_ error: WireError) {
-    guard !answered.exchange(true, ordering: .relaxed) else { return }
-    peer.answer(id, FailureLine(id: id, error: error))
-  }
-
-  private static func explain(_ error: any Error) -> String {
-    switch error as? DecodingError {
-    case .keyNotFound(let key, let context): "\(path(context))\(key.stringValue) is missing"
-    case .typeMismatch(let type, let context): "\(path(context)) is not a \(type)"
-    case .valueNotFound(let type, let context): "\(path(context)) is null, not a \(type)"
-    case .dataCorrupted(let context): "\(path(context)) \(context.debugDescription)"
-    default: "unreadable parameters"
-    }
-  }
-
-  private static func path(_ context: DecodingError.Context) -> String {
-    context.codingPath.dropFirst().map { $0.stringValue + "." }.joined()
-  }
 }

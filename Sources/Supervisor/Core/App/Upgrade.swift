@@ -73,8 +73,9 @@ struct Upgrade: Sendable {
       let (handover, busy) = await hold()
       // What is said from here on is found unsettled by the next program.
       let problem = handover?.execute(program)
-      await sessions.resume()
       await plugins.resume()
+      await router.resume()
+      await sessions.resume()
       if let problem { return problem }
       guard timekeeper.now() < deadline else {
         return Handover.Problem("\(busy ?? "something") does not come to rest; try again later, or stop and start")
@@ -89,12 +90,12 @@ struct Upgrade: Sendable {
     var busy: String?
     repeat {
       let (sessions, busySession) = await sessions.hold()
-      let (conversations, busyConversation) = sessions == nil ? (nil, nil) : await router.handover()
+      let (conversations, busyConversation) = sessions == nil ? (nil, nil) : await router.hold()
       let (plugins, busyPlugin) = conversations == nil ? (nil, nil) : await plugins.hold()
       busy = busySession ?? busyConversation ?? busyPlugin
       // What a plugin said last may have begun something.
       if let sessions, let plugins, let guardian = guardian.handover, await isAtRest(),
-        case (let router?, _) = await router.handover()
+        case (let router?, _) = await router.hold()
       {
         return (
           Handover(

@@ -315,20 +315,6 @@ package actor PluginInstance {
     return Life(child: child, peer: peer, log: log, marker: handover.lifeMarker, junk: junk)
   }
 
-  /// Tells of what is not part of the protocol, up to a number.
-  private func oddities(_ junk: Locked<String?>) -> @Sendable (Peer.Oddity) -> Void {
-    let count = Locked(0)
-    return { [log = surroundings.log, name] oddity in
-      if case .notProtocol(let beginning) = oddity { junk.withLock { $0 = $0 ?? beginning } }
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      guard number <= Self.mostOdditiesTold else { return }
-      log("\(name): \(Self.describe(oddity))" + (number == Self.mostOdditiesTold ? "; more is not told" : ""))
-    }
-  }
-
   /// Reads standard error into the plugin's log, whether or not anything else goes well.
   private func collectLog(_ descriptor: Int32, held: [UInt8] = []) -> LineReader {
     let file = LogFile(path: surroundings.folders.log(name), limits: surroundings.logLimits)
@@ -351,16 +337,6 @@ package actor PluginInstance {
       reader.close()
     }
     return reader
-  }
-
-  private static func describe(_ oddity: Peer.Oddity) -> String {
-    switch oddity {
-    case .notProtocol(let beginning): "not a protocol line on its standard output: \(beginning.debugDescription)"
-    case .tooLong(let bytes): "a line of \(bytes) bytes was skipped; the limit is \(ProtocolLimits.maximumLineLength)"
-    case .unfinished(let bytes): "its output ended in the middle of a line (\(bytes) bytes)"
-    case .unknownAnswer: "an answer to no open request"
-    case .ignoredNotification(let method): "the notification \(method) was ignored; the protocol has requests only"
-    }
   }
 
   private func serve(_ link: PluginLink, _ life: Life) async -> Ending {

@@ -25,11 +25,20 @@ struct ConversationHandover: Codable, Sendable {
 }
 
 extension ConversationOutput {
-  func handover(_ conversation: Conversation, session: String?) -> ConversationHandover {
-    ConversationHandover(
+  /// Says nothing more until `resume`; nil when it is saying something.
+  func hold(_ conversation: Conversation, session: String?) -> ConversationHandover? {
+    guard isQuiet || isHeld else { return nil }
+    isHeld = true
+    return ConversationHandover(
       key: key, conversation: conversation, session: session, capabilities: capabilities, settings: settings,
       stream: stream, streamNumber: streamNumber, running: running, finished: finished, progress: progress,
       dialogs: dialogs, isIncomplete: isIncomplete)
+  }
+
+  func resume() {
+    isHeld = false
+    whenResumed?.resume()
+    whenResumed = nil
   }
 
   func adopt(_ handover: ConversationHandover) {

@@ -69,6 +69,9 @@ actor ConversationOutput {
   var finished: [FormatTool.Call] = []
   var progress: [String: Delivery.Sent] = [:]
   var dialogs: [String: Delivery.Sent] = [:]
+  /// Another program is about to go on: nothing more is said.
+  var isHeld = false
+  var whenResumed: CheckedContinuation<Void, Never>?
   /// Some of the run's answer could not be shown.
   var isIncomplete = false
 
@@ -105,7 +108,10 @@ actor ConversationOutput {
   nonisolated var isQuiet: Bool { items.isAwaited && ending.withLock { $0 == 0 } }
 
   func run() async {
-    while let item = await items.next() { await handle(item) }
+    while let item = await items.next() {
+      if isHeld { await withCheckedContinuation { whenResumed = $0 } }
+      await handle(item)
+    }
   }
 
   func handle(_ item: Item) async {

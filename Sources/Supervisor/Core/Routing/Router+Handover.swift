@@ -8,17 +8,22 @@ extension Router {
     var dialogs: [DialogRecord]
   }
 
-  /// What is under way, when nothing is being handled at this moment; otherwise nil, and what is.
-  func handover() async -> (handover: Handover?, busy: String?) {
+  /// Says nothing more until `resume`.
+  ///
+  /// - Returns: what is under way, when nothing is being handled at this moment; otherwise nil, and what is.
+  func hold() async -> (handover: Handover?, busy: String?) {
     if accepting.withLock({ $0 > 0 }) { return (nil, "a message is being stored") }
     var conversations: [ConversationHandover] = []
     for (key, place) in places {
-      guard place.inbox.isAwaited, place.output.isQuiet else { return (nil, "conversation \(key)") }
-      conversations.append(
-        await place.output.handover(place.conversation, session: watchers.session(of: key)))
+      guard place.inbox.isAwaited,
+        let one = await place.output.hold(place.conversation, session: watchers.session(of: key))
+      else { return (nil, "conversation \(key)") }
+      conversations.append(one)
     }
     return (Handover(conversations: conversations, dialogs: dialogs.all), nil)
   }
+
+  func resume() async { for place in places.values { await place.output.resume() } }
 
   /// Goes on with what the program before was showing. Messengers need not be connected yet.
   ///

@@ -159,7 +159,7 @@ package final class PiConnection: Sendable {
       guard !state.ended, state.waiting.isEmpty else { return nil }
       return Handover(
         child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
-        nextID: state.nextID, dialect: dialect)
+        nextID: state.nextID + Int(Peer.idsSkipped), dialect: dialect)
     }
   }
 

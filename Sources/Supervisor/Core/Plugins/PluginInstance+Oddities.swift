@@ -1,0 +1,29 @@
+internal import RelayPipes
+internal import RelayWire
+
+// What a plugin says that is not part of the protocol: for the log.
+extension PluginInstance {
+  /// Tells of what is not part of the protocol, up to a number.
+  func oddities(_ junk: Locked<String?>) -> @Sendable (Peer.Oddity) -> Void {
+    let count = Locked(0)
+    return { [log = surroundings.log, name] oddity in
+      if case .notProtocol(let beginning) = oddity { junk.withLock { $0 = $0 ?? beginning } }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard number <= Self.mostOdditiesTold else { return }
+      log("\(name): \(Self.describe(oddity))" + (number == Self.mostOdditiesTold ? "; more is not told" : ""))
+    }
+  }
+
+  private static func describe(_ oddity: Peer.Oddity) -> String {
+    switch oddity {
+    case .notProtocol(let beginning): "not a protocol line on its standard output: \(beginning.debugDescription)"
+    case .tooLong(let bytes): "a line of \(bytes) bytes was skipped; the limit is \(ProtocolLimits.maximumLineLength)"
+    case .unfinished(let bytes): "its output ended in the middle of a line (\(bytes) bytes)"
+    case .unknownAnswer: "an answer to no open request"
+    case .ignoredNotification(let method): "the notification \(method) was ignored; the protocol has requests only"
+    }
+  }
+}
