@@ -42,6 +42,9 @@ import Testing
       #expect(taken > 0)
       try await relay.waitForLog("relay.db: the disk failed")
       await #expect(throws: PeerError.self) { try await relay.messenger.say("more", id: "more") }
+      let upgrade = try await relay.command("upgrade")
+      #expect(upgrade.exit == .exited(1))
+      #expect(upgrade.errors.joined().contains("nothing can be stored"), "\(upgrade.errors)")
       relay.use(.built)
       try await relay.killAndStart()
       for number in 1...taken { #expect(try await !relay.messenger.say("note", id: "\(number)").stored) }

@@ -95,6 +95,7 @@ package struct KillDrill: Sendable {
           group.addTask { try await Self.keepRunning(relay) }
           if case .after(let delay) = plan.moment {
             group.addTask {
+              // The instant of the kill is what is drawn, not something waited for.
               try await clock.sleep(for: delay)
               try await Self.kill(plan.victim, of: relay)
               killed.withLock { $0 = true }

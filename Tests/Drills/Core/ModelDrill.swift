@@ -170,6 +170,7 @@ private struct Step {
         } catch {
           // Not listening yet.
         }
+        // Pacing only.
         try await Task.sleep(for: .milliseconds(2))
       }
     }

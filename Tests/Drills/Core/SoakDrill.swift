@@ -67,11 +67,13 @@ package struct SoakDrill: Sendable {
             let victim: Victim = [.messenger, .formatter, .attachments, .pi].randomElement() ?? .pi
             try await KillDrill.kill(victim, of: relay, unless: .milliseconds(500))
             crashes.withLock { $0 += 1 }
+            // The drill's rhythm: a crash a second.
             try await Task.sleep(for: .seconds(1))
           }
         }
         let began = ContinuousClock.now
         while ContinuousClock.now - began < duration {
+          // The rhythm of the samples.
           try await Task.sleep(for: interval)
           let sample = await Self.sample(relay, since: began, crashes.withLock { $0 })
           report.withLock { $0.samples.append(sample) }
@@ -99,6 +101,7 @@ package struct SoakDrill: Sendable {
       try await day.say(line, relay.messenger)
       try await day.finish(line, relay.messenger)
       index += 1
+      // The load: people write now and then.
       try await Task.sleep(for: .milliseconds(Int.random(in: 500...5_000)))
     }
   }

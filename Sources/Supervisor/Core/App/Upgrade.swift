@@ -34,6 +34,8 @@ struct Upgrade: Sendable {
       log("not upgraded: \(error)")
       return error
     }
+    // Where nothing can be stored, the next program would not find what this one was told.
+    do { try await settle() } catch { return Handover.Problem("nothing can be stored: \(error)") }
     log("upgrading to \(program)")
     ChildProcess.maySpawn.withLock { $0 = false }
     let problem = await handOver(to: program)
@@ -58,6 +60,7 @@ struct Upgrade: Sendable {
       let words = run.errors.isEmpty ? "\(run.exit)" : run.errors.joined(separator: "\n")
       throw Handover.Problem("\(program) would not start: \(words)")
     }
+    // Whatever else it may have printed: it is no pi-relayd of a kind that can take over.
     guard let line = run.output.last,
       let new = try? JSONCoding.decode(Handover.Compatibility.self, from: Array(line.utf8))
     else { throw Handover.Problem("\(program) did not say what it is; is it a pi-relayd?") }
@@ -109,12 +112,8 @@ struct Upgrade: Sendable {
   }
 
   private func isAtRest() async -> Bool {
-    do {
-      try await settle()
-      return true
-    } catch {
-      log("what is to be stored before an upgrade could not be: \(error)")
-      return false
-    }
+    // What went wrong is told when the wait is over; it was well when it began.
+    do { try await settle() } catch { return false }
+    return true
   }
 }
