@@ -70,6 +70,25 @@ import Testing
     }
   }
 
+  @Test func `what cannot be stored as given to the agent is not given to it`() async throws {
+    let full = folder.path + "/full"
+    let programs = Interposer.failing(
+      "pwrite64", with: ENOSPC, on: "relay.db-wal", library: try await Interposer.build(in: folder.path), while: full)
+    try await RelayFixture.run(programs: programs) { relay in
+      try await relay.messenger.say("/slow 30", id: "1")
+      await relay.messenger.waitForText("The quick")
+      try await relay.messenger.say("the second", id: "2")
+      try folder.write("full", "")
+      try await relay.waitForLog("is not given to the agent before that is stored")
+      let file = try #require(try await relay.status().sessions.first?.sessionFile)
+      let session = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+      #expect(!session.contains("the second"))
+      try FileManager.default.removeItem(atPath: full)
+      #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      #expect(await relay.messenger.texts(role: .answer).count { $0.hasPrefix("You wrote: the second") } == 1)
+    }
+  }
+
   @Test func `a file system that cannot be written is named at the start`() async throws {
     let programs = try await failing("open", EROFS, on: "/state/relay.db")
     try await RelayFixture.run(programs: programs, startsDaemon: false) { relay in

@@ -215,5 +215,20 @@ extension EndToEnd {
         try await relay.waitForLog("fake/default admits everyone")
       }
     }
+
+    @Test func `a question in a session that was left is told where its message came from`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 60", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("/select", id: "2")
+        try await relay.messenger.say("/new second", id: "3")
+        await relay.messenger.waitForText("which you left, asks: Which colour?")
+        #expect(await relay.messenger.texts(role: .dialog).isEmpty)
+        try await relay.messenger.say("/use 1", id: "4")
+        await relay.messenger.wait { !$0.texts(role: .dialog).isEmpty }
+        try await relay.messenger.say("1", id: "5")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
+    }
   }
 }

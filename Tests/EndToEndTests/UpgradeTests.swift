@@ -154,6 +154,28 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
       }
     }
+
+    @Test func `what dies, or begins, while an upgrade waits for rest is started all the same`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "0")
+        #expect(await relay.messenger.waitForOutcome(of: "0") == .answered)
+        // A send without an answer: this conversation does not come to rest.
+        await relay.messenger.swallowAnswers(1)
+        try await relay.messenger.say("/help", id: "1")
+        await relay.messenger.waitForText("Write to the agent")
+        async let upgrade = relay.command("upgrade")
+        try await relay.waitForLog("upgrading to")
+        try await relay.messenger.say("hello", id: "2", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        // Its next life knows what became of the send.
+        let pid = try #require(try await relay.plugin("fake/default")?.pid)
+        kill(pid, SIGKILL)
+        let result = try await upgrade
+        #expect(result.exit == .exited(0), "\(result.errors)")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .handled)
+        #expect(await relay.messenger.texts().count { $0.contains("Write to the agent") } == 1)
+      }
+    }
   }
 }
 

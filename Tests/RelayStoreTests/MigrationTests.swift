@@ -44,6 +44,25 @@ import Testing
     try await expectEverything()
   }
 
+  @Test func `version 3`() async throws {
+    try make(
+      version: 3,
+      Self.firstRows + """
+        UPDATE outbound SET isOpen = 1 WHERE key = 'k1';
+        UPDATE message SET outcome = 'answered' WHERE id = '3';
+        UPDATE message SET isAnswer = 1 WHERE id = '2';
+        INSERT INTO backoff VALUES ('m', 4, 0);
+        """)
+    let store = try SQLiteStore(path: path)
+    #expect(try await store.untoldEnds(of: "m").map(\.outcome) == [.answered])
+    #expect(try await store.unfinishedMessages(of: "m").map(\.stored.isAnswer) == [false, true])
+    #expect(try await store.backoff(of: "m")?.failures == 4)
+    let outbound = try await store.unfinishedOutbound(of: "m")
+    #expect(outbound.map(\.record.isOpen) == [true])
+    #expect(outbound.map(\.tries) == [SendTries()])
+    #expect(try await store.switchedOff().isEmpty)
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

@@ -111,4 +111,23 @@ import Testing
     let error = await failure { _ = try await store.accept(message("1"), state: nil) }
     #expect(error == .closed)
   }
+
+  @Test func `what cannot be read back is not added to`() async throws {
+    let path = folder.path + "/relay.db"
+    let long = String(repeating: "x", count: 4_000)
+    do {
+      let store = try SQLiteStore(path: path)
+      for number in 0..<1_000 { _ = try await store.accept(message("\(number)", long), state: nil) }
+      await store.close()
+    }
+    let store = try SQLiteStore(path: path)
+    let file = open(path, O_WRONLY | O_CLOEXEC)
+    let nonsense = [UInt8](repeating: 0xA5, count: 3 << 20)
+    #expect(pwrite(file, nonsense, nonsense.count, 64 << 10) == nonsense.count)
+    close(file)
+    await #expect(throws: StoreError.self) { try await store.unfinishedMessages(of: "discord.default") }
+    let error = await #expect(throws: StoreError.self) { try await store.accept(message("new"), state: nil) }
+    #expect(error?.isLasting == true)
+    #expect(error?.description.contains("pi-relayd doctor --repair") == true)
+  }
 }

@@ -28,6 +28,10 @@ package actor FakeMessenger {
   private var lives: [Task<Void, Never>] = []
   private(set) package var generation = 0
   private(set) package var messages: [Shown] = []
+  /// What the platform made of each key.
+  private var receipts: [String: String] = [:]
+  /// Messages that ask something.
+  private(set) package var questions: [Shown] = []
   private(set) package var outcomes: [String: MessageSettled.Outcome] = [:]
   /// Outcomes of messages that had another before.
   private(set) package var contradictions: [String] = []
@@ -168,7 +172,7 @@ package actor FakeMessenger {
       request.reply(Receipt(message: id))
     case MessageLookup.method where capabilities.lookup == true:
       let lookup = try request.params(MessageLookup.self)
-      request.reply(MessageLookup.Reply(message: messages.first { $0.key == lookup.key }?.id))
+      request.reply(MessageLookup.Reply(message: receipts[lookup.key]))
     case MessageDelete.method:
       let deletion = try request.params(MessageDelete.self)
       messages.removeAll { $0.id == deletion.message }
@@ -192,16 +196,18 @@ package actor FakeMessenger {
   ) -> String {
     nextID += 1
     let id = "m\(nextID)"
-    messages.append(
-      Shown(
-        id: id, conversation: conversation, text: text, role: role, buttons: buttons, isGrowing: grows,
-        history: [text], key: key))
+    let message = Shown(
+      id: id, conversation: conversation, text: text, role: role, buttons: buttons, isGrowing: grows, history: [text],
+      key: key)
+    messages.append(message)
+    receipts[key] = id
+    if role == .dialog { questions.append(message) }
     return id
   }
 
   /// What this platform made of a key before, where it tells.
   private func known(_ key: String) -> String? {
-    capabilities.idempotencyKey == true ? messages.first { $0.key == key }?.id : nil
+    capabilities.idempotencyKey == true ? receipts[key] : nil
   }
 
   private func removeButtons(of id: String) {
@@ -209,7 +215,9 @@ package actor FakeMessenger {
   }
 
   private func change(_ id: String, _ text: String, _ grows: Bool) {
-    guard let index = messages.firstIndex(where: { $0.id == id }) else { return }
+    questions.removeAll { $0.id == id }
+    // Most are among the last.
+    guard let index = messages.lastIndex(where: { $0.id == id }) else { return }
     messages[index].text = text
     messages[index].isGrowing = grows
     messages[index].history.append(text)

@@ -30,18 +30,21 @@ package final class IncomingRequest: Sendable {
   }
 
   /// The parameters as they stand on the line.
-  package var encodedParams: [UInt8]? {
+  package var encodedParams: [UInt8]? { withEncodedParams { Array($0) } }
+
+  /// Answers what `read` makes of the parameters as they stand on the line; nil when there are none.
+  package func withEncodedParams<Result>(_ read: (UnsafeRawBufferPointer) -> Result?) -> Result? {
     line.withUnsafeBytes { bytes in
-      var found: [UInt8]?
+      var result: Result?
       var cursor = JSONCursor(bytes)
       _ = cursor.members { key, cursor in
         guard key.equals("params") else { return true }
         _ = cursor.peek()
         let start = cursor.position
-        if cursor.skipValue() { found = Array(bytes[start..<cursor.position]) }
+        if cursor.skipValue() { result = read(UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])) }
         return false
       }
-      return found
+      return result
     }
   }
 

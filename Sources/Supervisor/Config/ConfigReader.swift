@@ -170,7 +170,7 @@ package struct ConfigReader: Sendable {
     if let value = delivery.integer("attempts", in: 1...1_000) { config.delivery.attempts = value }
     delivery.refuseRest("delivery")
     let storage = root.group("storage")
-    if let value = storage.integer("keepDays", in: 1...3_650) { config.storage.keep = .seconds(value * 86_400) }
+    if let value = storage.number("keepDays", in: 0.001...3_650) { config.storage.keep = .seconds(value * 86_400) }
     storage.refuseRest("storage")
   }
 

@@ -68,6 +68,13 @@ final class SettingsReader {
     return nil
   }
 
+  func number(_ key: String, in range: ClosedRange<Double>) -> Double? {
+    guard let node = node(key) else { return nil }
+    if case .scalar(let text, _, _) = node, let number = Double(text), range.contains(number) { return number }
+    context.complain(node.mark, "\(key): expected a number from \(range.lowerBound) to \(range.upperBound)")
+    return nil
+  }
+
   func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _ type: Choice.Type) -> Choice?
   where Choice.RawValue == String {
     guard let node = node(key) else { return nil }

@@ -63,6 +63,10 @@ enum StatusText {
     lines += plugins(status.plugins)
     lines.append("Sessions:")
     lines += sessions(status.sessions)
+    if !status.deliveries.isEmpty {
+      lines.append("Deliveries:")
+      lines += deliveries(status.deliveries)
+    }
     lines += status.problems.map { "Problem: \($0)" }
     return lines.joined(separator: "\n")
   }
@@ -83,6 +87,16 @@ enum StatusText {
         [
           session.name, session.activity.rawValue, session.pid.map { "pid \($0)" } ?? "-", session.model ?? "-",
           session.directory,
+        ]
+      })
+  }
+
+  static func deliveries(_ deliveries: [DeliveryStatus]) -> [String] {
+    table(
+      deliveries.map { delivery in
+        [
+          delivery.instance, "\(delivery.waiting) on their way", "\(delivery.failed) given up",
+          delivery.lastFailure.map { "the last: \($0)" } ?? "",
         ]
       })
   }

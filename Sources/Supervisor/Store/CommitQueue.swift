@@ -80,6 +80,13 @@ final class CommitQueue: Sendable {
     add(Write(body, then))
   }
 
+  /// Takes nothing more, because of this.
+  func stop(after failure: StoreError) {
+    state.withLock { state in
+      if state.failure == nil { state.failure = failure }
+    }
+  }
+
   /// Takes nothing more; returns when what was taken is on the disk.
   func close() async {
     state.withLock { $0.isClosed = true }

@@ -63,6 +63,8 @@ package struct UnfinishedMessage: Sendable, Equatable {
   package var stage: MessageStage
   /// The session it is for, where the conversation has turned to another since.
   package var session: String?
+  /// The person has taken it back while it waited.
+  package var isWithdrawn = false
 }
 
 /// Something to be shown, in its conversation's order.
@@ -109,6 +111,33 @@ package struct UnfinishedOutbound: Sendable, Equatable {
   package var record: OutboundRecord
   /// The platform's id, where it is known to have arrived: then it is still open.
   package var message: String?
+  package var tries: SendTries
+
+  package init(record: OutboundRecord, message: String? = nil, tries: SendTries = SendTries()) {
+    self.record = record
+    self.message = message
+    self.tries = tries
+  }
+}
+
+/// How often something was tried to be sent in vain, and how long until the next try.
+package struct SendTries: Sendable, Equatable {
+  package var failed: Int
+  package var wait: Duration
+
+  package init(failed: Int = 0, wait: Duration = .zero) {
+    self.failed = failed
+    self.wait = wait
+  }
+}
+
+/// What is being sent to an instance, and what was not.
+package struct DeliveryCount: Sendable, Equatable {
+  package var instance: String
+  package var waiting: Int
+  package var failed: Int
+  /// Why the last of these failed.
+  package var lastFailure: String?
 }
 
 /// A message and how it ended.
@@ -128,8 +157,8 @@ package struct MessageEnd: Sendable, Equatable {
 package enum OutboundResult: Sendable, Equatable {
   case sent(message: String)
   case failed(String)
-  /// Nobody could find out whether it arrived.
-  case unknown
+  /// Its messenger will not be back.
+  case abandoned
 }
 
 /// How a plugin that ends again and again is held back.

@@ -107,17 +107,19 @@ extension SQLiteStore: Store {
   }
 
   package func untoldEnds(of instance: String) async throws -> [MessageEnd] {
-    try await read { connection in
+    try await read { [self] connection in
       try connection.rows(
         "SELECT conversation, id, stage, outcome FROM message WHERE instance = ? AND outcome IS NOT NULL ORDER BY number",
         .text(instance)
       ) { row in
-        MessageEnd(
-          MessageKey(
-            conversation: ConversationKey(instance: instance, conversation: row.text(0)), id: row.text(1)),
-          try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
-          MessageSettled.Outcome(rawValue: row.text(3)) ?? .handled)
-      }
+        let key = MessageKey(
+          conversation: ConversationKey(instance: instance, conversation: row.text(0)), id: row.text(1))
+        return readable("the end of message \(key.id) of \(key.conversation)") {
+          MessageEnd(
+            key, try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
+            MessageSettled.Outcome(rawValue: row.text(3)) ?? .handled)
+        }
+      }.compactMap(\.self)
     }
   }
 
@@ -141,7 +143,7 @@ extension SQLiteStore: Store {
     let key = key.values
     try await commits.write { connection in
       let found = try connection.rows(
-        "SELECT body FROM message WHERE \(Self.whichMessage) AND endedAt IS NULL", key.0, key.1, key.2
+        "SELECT body FROM message WHERE \(Self.whichMessage) AND stage = 0", key.0, key.1, key.2
       ) { try JSONCoding.decode(MessageReceived.self, from: $0.blob(0)) }
       guard var message = found.first else { return }
       message.text = text
@@ -151,23 +153,33 @@ extension SQLiteStore: Store {
     }
   }
 
+  package func withdraw(_ key: MessageKey) async throws {
+    let key = key.values
+    try await commits.write {
+      try $0.run("UPDATE message SET isWithdrawn = 1 WHERE \(Self.whichMessage) AND stage = 0", key.0, key.1, key.2)
+    }
+  }
+
   package func unfinishedMessages(of instance: String) async throws -> [UnfinishedMessage] {
-    try await read { connection in
+    try await read { [self] connection in
       try connection.rows(
         """
-        SELECT conversation, id, stage, session, entryBefore, body, isAnswer FROM message
+        SELECT conversation, id, stage, session, entryBefore, body, isAnswer, isWithdrawn FROM message
         WHERE instance = ? AND endedAt IS NULL ORDER BY number
         """, .text(instance)
       ) { row in
-        let conversation = ConversationKey(instance: instance, conversation: row.text(0))
-        return UnfinishedMessage(
-          stored: StoredMessage(
-            key: MessageKey(conversation: conversation, id: row.text(1)),
-            message: try JSONCoding.decode(MessageReceived.self, from: row.blob(5)), isAnswer: row.integer(6) != 0),
-          stage: try MessageStage(
-            code: row.integer(2), session: row.optionalText(3), entryBefore: row.optionalText(4)),
-          session: row.optionalText(3))
-      }
+        let key = MessageKey(
+          conversation: ConversationKey(instance: instance, conversation: row.text(0)), id: row.text(1))
+        return readable("message \(key.id) of \(key.conversation)") {
+          UnfinishedMessage(
+            stored: StoredMessage(
+              key: key, message: try JSONCoding.decode(MessageReceived.self, from: row.blob(5)),
+              isAnswer: row.integer(6) != 0),
+            stage: try MessageStage(
+              code: row.integer(2), session: row.optionalText(3), entryBefore: row.optionalText(4)),
+            session: row.optionalText(3), isWithdrawn: row.integer(7) != 0)
+        }
+      }.compactMap(\.self)
     }
   }
 
@@ -207,7 +219,7 @@ extension SQLiteStore: Store {
   }
 
   package func saveBackoffSoon(_ backoff: Backoff?, of instance: String) {
-    let due = now() + (backoff.map { Double($0.wait.components.seconds) } ?? 0)
+    let due = now() + (backoff?.wait.inSeconds ?? 0)
     commits.writeAlong { connection in
       if let backoff {
         try connection.run(
@@ -219,6 +231,15 @@ extension SQLiteStore: Store {
     } then: { [report] outcome in
       if case .failure(let error) = outcome { report("\(instance): its backoff could not be stored: \(error)") }
     }
+  }
+
+  package func switchedOff() async throws -> Set<String> {
+    try await read { Set(try $0.rows("SELECT instance FROM switchedOff") { $0.text(0) }) }
+  }
+
+  package func switchOff(_ instance: String, _ isOff: Bool) async throws {
+    let sql = isOff ? "INSERT OR IGNORE INTO switchedOff VALUES (?)" : "DELETE FROM switchedOff WHERE instance = ?"
+    try await commits.write { try $0.run(sql, .text(instance)) }
   }
 
   private static func save(state: [UInt8], of instance: String, _ connection: SQLiteConnection) throws {

@@ -40,14 +40,14 @@ extension OutboundResult {
     switch self {
     case .sent: 0
     case .failed: 1
-    case .unknown: 2
+    case .abandoned: 2
     }
   }
 
   fileprivate var detail: String? {
     switch self {
     case .sent(let text), .failed(let text): text
-    case .unknown: nil
+    case .abandoned: nil
     }
   }
 
@@ -55,7 +55,7 @@ extension OutboundResult {
     switch code {
     case 0: self = .sent(message: detail ?? "")
     case 1: self = .failed(detail ?? "")
-    default: self = .unknown
+    default: self = .abandoned
     }
   }
 }
@@ -90,6 +90,17 @@ extension SQLiteStore {
     }
   }
 
+  package func retryOutboundSoon(_ key: String, _ tries: SendTries) {
+    let time = now()
+    commits.write { connection in
+      try connection.run(
+        "UPDATE outbound SET attempts = ?2, triedAt = ?3, wait = ?4 WHERE key = ?1 AND settledAt IS NULL", .text(key),
+        .integer(tries.failed), .real(time), .real(tries.wait.inSeconds))
+    } then: { [report] outcome in
+      if case .failure(let error) = outcome { report("that a send failed could not be stored: \(error)") }
+    }
+  }
+
   package func result(of key: String) async throws -> OutboundResult? {
     try await read { connection in
       try connection.rows(
@@ -113,18 +124,43 @@ extension SQLiteStore {
   }
 
   package func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound] {
-    try await read { connection in
+    let now = now()
+    return try await read { [self] connection in
       try connection.rows(
         """
-        SELECT key, conversation, kind, body, detail FROM outbound
+        SELECT key, conversation, kind, body, detail, attempts, triedAt, wait FROM outbound
         WHERE instance = ? AND (settledAt IS NULL OR isOpen) ORDER BY number
         """, .text(instance)
       ) { row in
-        UnfinishedOutbound(
-          record: OutboundRecord(
-            key: row.text(0), conversation: ConversationKey(instance: instance, conversation: row.text(1)),
-            request: try OutboundRecord.Request(code: row.integer(2), row.blob(3))),
-          message: row.optionalText(4))
+        let conversation = ConversationKey(instance: instance, conversation: row.text(1))
+        return readable("what was to be sent to \(conversation)") {
+          let wait = row.real(7)
+          // The wall clock may have been set back since.
+          let left = min(max(0, row.real(6) + wait - now), wait)
+          return UnfinishedOutbound(
+            record: OutboundRecord(
+              key: row.text(0), conversation: conversation,
+              request: try OutboundRecord.Request(code: row.integer(2), row.blob(3))),
+            message: row.optionalText(4), tries: SendTries(failed: row.integer(5), wait: .seconds(left)))
+        }
+      }.compactMap(\.self)
+    }
+  }
+
+  package func deliveryCounts() async throws -> [DeliveryCount] {
+    try await read { connection in
+      // The detail beside a maximum is of the row that has it.
+      try connection.rows(
+        """
+        SELECT instance, sum(settledAt IS NULL), sum(ifnull(result = 1, 0)), detail,
+          max(CASE WHEN result = 1 THEN settledAt END)
+        FROM outbound WHERE settledAt IS NULL OR result = 1 GROUP BY instance ORDER BY instance
+        """
+      ) { row in
+        let failed = row.integer(2)
+        return DeliveryCount(
+          instance: row.text(0), waiting: row.integer(1), failed: failed,
+          lastFailure: failed > 0 ? row.optionalText(3) : nil)
       }
     }
   }

@@ -42,13 +42,15 @@ extension SQLiteStore {
   }
 
   package func bindings(of instance: String) async throws -> [Binding] {
-    try await read { connection in
+    try await read { [self] connection in
       try connection.rows("SELECT conversation, session, body FROM binding WHERE instance = ?", .text(instance)) {
         row in
-        Binding(
-          key: ConversationKey(instance: instance, conversation: row.text(0)),
-          conversation: try JSONCoding.decode(Conversation.self, from: row.blob(2)), session: row.text(1))
-      }
+        let key = ConversationKey(instance: instance, conversation: row.text(0))
+        return readable("who \(key) talks to") {
+          Binding(
+            key: key, conversation: try JSONCoding.decode(Conversation.self, from: row.blob(2)), session: row.text(1))
+        }
+      }.compactMap(\.self)
     }
   }
 
@@ -95,7 +97,7 @@ extension SQLiteStore {
         .real(time), .integer(MessageStage.dropped.code))
       try connection.run(
         """
-        UPDATE outbound SET result = 1, detail = 'the messenger is gone', settledAt = ?2, isOpen = 0, body = NULL
+        UPDATE outbound SET result = 2, settledAt = ?2, isOpen = 0, body = NULL
         WHERE instance = ?1 AND (settledAt IS NULL OR isOpen)
         """, instance, .real(time))
       try connection.run("DELETE FROM binding WHERE instance = ?", instance)

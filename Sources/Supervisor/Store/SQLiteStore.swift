@@ -52,9 +52,22 @@ package final class SQLiteStore: Sendable {
   /// Reads what has been committed; never waits for a write.
   func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      Self.readLoop.perform { [reader, path] in
-        continuation.resume(with: Result { try body(reader) }.mapError { StoreError($0, path: path) })
+      Self.readLoop.perform { [reader, path, commits] in
+        let result = Result { try body(reader) }.mapError { StoreError($0, path: path) }
+        // What cannot be read back is not to be relied on for what comes.
+        if case .failure(let error) = result, error.isLasting { commits.stop(after: error) }
+        continuation.resume(with: result.mapError { $0 })
       }
+    }
+  }
+
+  /// One row that cannot be understood takes nothing of its neighbours with it: it is told, and left as it is.
+  func readable<Value>(_ what: String, _ read: () throws -> Value) -> Value? {
+    do {
+      return try read()
+    } catch {
+      report("\(path): \(what) cannot be understood and is left as it is: \(error)")
+      return nil
     }
   }
 
@@ -106,4 +119,8 @@ package final class SQLiteStore: Sendable {
           + "folder on a disk of this machine")
     }
   }
+}
+
+extension Duration {
+  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

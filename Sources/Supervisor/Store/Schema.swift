@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff]
+  static let migrations = [firstTables, whatIsOpen, backoff, wishes]
 
   static var version: Int { migrations.count }
 
@@ -68,5 +68,16 @@ enum Schema {
   private static let backoff = """
     -- Plugins that end again and again: how often in a row, and when the next start is due.
     CREATE TABLE backoff (instance TEXT PRIMARY KEY, failures INTEGER NOT NULL, due REAL NOT NULL) WITHOUT ROWID;
+    """
+
+  private static let wishes = """
+    -- The person has taken it back while it waited.
+    ALTER TABLE message ADD COLUMN isWithdrawn INTEGER NOT NULL DEFAULT 0;
+    -- Tries that failed; when the last was, and the seconds to wait after it.
+    ALTER TABLE outbound ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE outbound ADD COLUMN triedAt REAL;
+    ALTER TABLE outbound ADD COLUMN wait REAL;
+    -- Plugins switched off by hand.
+    CREATE TABLE switchedOff (instance TEXT PRIMARY KEY) WITHOUT ROWID;
     """
 }

@@ -24,8 +24,10 @@ package protocol Store: Sendable {
   func outcomeToldSoon(_ key: MessageKey)
   /// Ends that the messenger has not been told of.
   func untoldEnds(of instance: String) async throws -> [MessageEnd]
-  /// Keeps the new words of a message that has not ended.
+  /// Keeps the new words of a message that waits; what an agent may have stays as it was given.
   func replace(_ key: MessageKey, text: String) async throws
+  /// Keeps that a message is not to be run if it still waits.
+  func withdraw(_ key: MessageKey) async throws
   /// Messages of an instance that have not ended, oldest first.
   func unfinishedMessages(of instance: String) async throws -> [UnfinishedMessage]
   /// Nil: it never came, or so long ago that it is forgotten.
@@ -38,11 +40,15 @@ package protocol Store: Sendable {
   func recordOutbound(_ records: [OutboundRecord], ending: MessageEnd?, closing: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
   func settleOutboundSoon(_ key: String, _ result: OutboundResult)
+  /// Records that it was tried in vain, so that the next daemon neither begins anew nor hurries.
+  func retryOutboundSoon(_ key: String, _ tries: SendTries)
   /// What was sent under this key needs no further change.
   func closeOutboundSoon(_ key: String)
   func result(of key: String) async throws -> OutboundResult?
   /// What was recorded for an instance and is not settled, or is open, in order.
   func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound]
+  /// For each instance, as far back as is kept.
+  func deliveryCounts() async throws -> [DeliveryCount]
 
   // MARK: Sessions
 
@@ -59,6 +65,9 @@ package protocol Store: Sendable {
   func backoff(of instance: String) async throws -> Backoff?
   /// With some later commit; nil forgets it.
   func saveBackoffSoon(_ backoff: Backoff?, of instance: String)
+  /// Plugins switched off by hand.
+  func switchedOff() async throws -> Set<String>
+  func switchOff(_ instance: String, _ isOff: Bool) async throws
   func binding(of conversation: ConversationKey) async throws -> String?
   func bindings(of instance: String) async throws -> [Binding]
   /// Binds a conversation. Messages that came before `cause` stay with the session they were for.

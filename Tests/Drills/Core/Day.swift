@@ -121,6 +121,6 @@ package struct Day: Sendable {
 
 extension FakeMessenger {
   fileprivate func openQuestion(_ tag: String) -> Shown? {
-    messages.last { $0.role == .dialog && $0.text.hasPrefix("❓") && $0.text.contains(tag) }
+    questions.last { $0.text.contains(tag) }
   }
 }

@@ -39,13 +39,15 @@ package enum Interposer {
   /// - Parameters:
   ///   - path: part of the path of the file that is concerned.
   ///   - first: the call that fails first, counted from 1.
+  ///   - file: they fail only while it exists.
   package static func failing(
-    _ call: String, with error: Int32, on path: String, first: Int = 1, count: Int = 1_000_000, library: String
+    _ call: String, with error: Int32, on path: String, first: Int = 1, count: Int = 1_000_000, library: String,
+    while file: String? = nil
   ) -> Programs {
-    Programs(
-      folder: Built.folder,
-      environment: [
-        "LD_PRELOAD": library, "PI_RELAY_FAULT": "\(call):\(error):\(path):\(first):\(count):pi-relayd",
-      ])
+    var environment = [
+      "LD_PRELOAD": library, "PI_RELAY_FAULT": "\(call):\(error):\(path):\(first):\(count):pi-relayd",
+    ]
+    environment["PI_RELAY_FAULT_WHEN"] = file
+    return Programs(folder: Built.folder, environment: environment)
   }
 }

@@ -22,6 +22,7 @@ package struct KillDrill: Sendable {
     package var victim: Victim
     package var moment: Moment
     package var platform: Platform
+    package var hasUpgrade = true
 
     package var description: String { "\(victim) \(moment) \(platform)" }
   }
@@ -33,6 +34,8 @@ package struct KillDrill: Sendable {
     package var boundaries: [Victim: Int]
     /// What the daemon had open at the end, beyond the sessions of conversations that were added.
     package var descriptors: Int
+    /// How often another program has taken the daemon's place.
+    package var upgrades: Int
     package var time: Duration
     package var orphans: [String]
     package var log: [String]
@@ -103,6 +106,9 @@ package struct KillDrill: Sendable {
               try await clock.sleep(for: .seconds(3_600))
             }
           }
+          if plan.hasUpgrade {
+            group.addTask { [messages] in try await Self.upgradeAtNoon(relay, to: killpoint.daemon, messages) }
+          }
           try await Self.talk(days, relay)
           if case .never = plan.moment {
             // Nothing is waited for.
@@ -131,13 +137,32 @@ package struct KillDrill: Sendable {
     return Report(
       ledger: ledger, hasFired: killed.withLock { $0 } || killpoint.hasFired(plan.victim),
       boundaries: Dictionary(uniqueKeysWithValues: Victim.allCases.map { ($0, killpoint.count(of: $0)) }),
-      descriptors: descriptors, time: time, orphans: orphans, log: relay.log)
+      descriptors: descriptors, upgrades: relay.log.count { $0.contains("; upgrade ") }, time: time, orphans: orphans,
+      log: relay.log)
   }
 
   private static func talk(_ days: Locked<[Day]>, _ relay: RelayFixture) async throws {
     try await withThrowingTaskGroup(of: Void.self) { conversations in
       for day in days.withLock({ $0 }) { conversations.addTask { try await day.run(with: relay.messenger) } }
       try await conversations.waitForAll()
+    }
+  }
+
+  /// In the middle of the day, and of whatever is going on then, the daemon becomes another program. The kill may come
+  /// before, after or in between.
+  private static func upgradeAtNoon(_ relay: RelayFixture, to program: String, _ messages: Int) async throws {
+    await relay.messenger.wait { $0.outcomes.count >= messages * conversations.count / 2 }
+    while !Task.isCancelled {
+      do {
+        // Answered where something is in its way, which it will not be for long.
+        _ = try await relay.ask(ControlUpgrade(program: program))
+      } catch PeerError.closed {
+        return
+      } catch {
+        // Between two lives.
+      }
+      // Pacing only.
+      try await Task.sleep(for: .milliseconds(20))
     }
   }
 

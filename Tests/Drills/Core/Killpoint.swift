@@ -60,11 +60,12 @@ package final class Killpoint: @unchecked Sendable {
     ["LD_PRELOAD": library, "PI_RELAY_KILLPOINT": "\(folder.path)/rows:\(victim.rawValue):\(program)"]
   }
 
+  var daemon: String { "\(folder.path)/bin/\(Victim.daemon.program)" }
+
   /// A folder of programs that are counted: the daemon itself, and a script for each of the others.
   func programs() throws -> Programs {
     let target = folder.path + "/bin"
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-    let daemon = "\(target)/\(Victim.daemon.program)"
     if link(Built.executable(Victim.daemon.program), daemon) != 0 {
       try FileManager.default.copyItem(atPath: Built.executable(Victim.daemon.program), toPath: daemon)
     }

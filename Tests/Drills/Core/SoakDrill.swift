@@ -39,8 +39,12 @@ package struct SoakDrill: Sendable {
   /// Fewer agents than conversations: they take turns.
   package static let sessions = "maximum: 10"
 
-  /// Growth that is not: what is used from the middle of the time to its end.
+  /// A minute and a half: old work is removed all the time, so that the database must come to rest.
+  package static let keepDays = 0.001
+
+  /// Growth that is none, from the second quarter of the time to the last: in megabytes, and in bytes.
   private static let mostGrowth = 3.0
+  private static let mostDatabaseGrowth = 512 << 10
 
   private static let config = """
     messengers:
@@ -48,6 +52,7 @@ package struct SoakDrill: Sendable {
         default:
           auth: {users: [u1]}
     \(ModelDrill.restart)
+    storage: {keepDays: \(keepDays)}
 
     """
 
@@ -133,6 +138,8 @@ package struct SoakDrill: Sendable {
     if memory > mostGrowth { problems.append("memory grew by \(memory) MB") }
     let descriptors = (late.map(\.descriptors).min() ?? 0) - (early.map(\.descriptors).min() ?? 0)
     if descriptors > 0 { problems.append("\(descriptors) descriptors more are open") }
+    let database = (late.map(\.databaseBytes).min() ?? 0) - (early.map(\.databaseBytes).min() ?? 0)
+    if database > mostDatabaseGrowth { problems.append("the database grew by \(database >> 10) KiB") }
     return problems
   }
 }

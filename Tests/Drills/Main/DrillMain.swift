@@ -54,18 +54,20 @@ struct Model: AsyncParsableCommand {
 
 struct Soak: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "A hundred conversations and a crash a second: memory and descriptors must stay flat.")
+    abstract: "A hundred conversations and a crash a second: what is used must stay flat.")
 
   @Option(help: "How long.") var minutes = 10
   @Option(help: "How many conversations.") var conversations = 100
 
   func run() async throws {
-    say("\(conversations) conversations for \(minutes) min; sessions: {\(SoakDrill.sessions)}; \(ModelDrill.restart)")
+    say(
+      "\(conversations) conversations for \(minutes) min; sessions: {\(SoakDrill.sessions)}; \(ModelDrill.restart); "
+        + "storage: {keepDays: \(SoakDrill.keepDays)}")
     let drill = SoakDrill(conversations: conversations, duration: .seconds(60 * minutes), interval: .seconds(15))
     let report = try await drill.run { say($0) }
     for problem in report.problems { say("FAILED \(problem)") }
     if !report.problems.isEmpty { throw ExitCode.failure }
-    say("memory and descriptors are flat, nothing was lost")
+    say("memory, descriptors and database are flat, nothing was lost")
   }
 }
 

@@ -8,6 +8,7 @@
 //   PI_RELAY_FAULT=CALL:ERRNO:PATH:FIRST:COUNT:PROGRAM
 //                                         lets CALL fail on descriptors or paths that hold PATH, from the FIRST time on
 //                                         and COUNT times.
+//   PI_RELAY_FAULT_WHEN=FILE              the same, and only while FILE exists.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +38,7 @@ static struct row *row;
 static int trace = -1;
 static _Atomic int64_t *clock_offset;
 static struct {
-    char call[32], path[128];
+    char call[32], path[128], when[256];
     int error;
     long first, count;
     _Atomic long seen;
@@ -62,6 +63,7 @@ __attribute__((constructor)) static void set_up(void) {
         sscanf(text, "%31[^:]:%d:%127[^:]:%ld:%ld:%63s", fault.call, &fault.error, fault.path, &fault.first,
                &fault.count, program) == 6 && !is_program(program))
         fault.call[0] = 0;
+    if ((text = getenv("PI_RELAY_FAULT_WHEN"))) snprintf(fault.when, sizeof fault.when, "%s", text);
     if ((text = getenv("PI_RELAY_CLOCK")) && sscanf(text, "%255[^:]:%63s", path, program) == 2 && is_program(program)) {
         int file = open(path, O_RDONLY | O_CLOEXEC);
         void *offset = mmap(NULL, sizeof *clock_offset, PROT_READ, MAP_SHARED, file, 0);
@@ -91,6 +93,7 @@ static const char *path_of(int fd, char *buffer, size_t size) {
 
 static int fails(const char *call, const char *path) {
     if (!fault.call[0] || strcmp(fault.call, call) != 0 || !strstr(path, fault.path)) return 0;
+    if (fault.when[0] && access(fault.when, F_OK) != 0) return 0;
     long number = atomic_fetch_add(&fault.seen, 1) + 1;
     if (number < fault.first || number >= fault.first + fault.count) return 0;
     errno = fault.error;

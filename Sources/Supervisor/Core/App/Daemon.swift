@@ -131,11 +131,12 @@ package final class Daemon: Sendable {
       adopting: handover?.plugins)
     let load = options.loadConfiguration
     let status: @Sendable () async -> DaemonStatus = {
-      await DaemonStatus(
+      let (deliveries, trouble) = await Self.deliveries(of: store)
+      return await DaemonStatus(
         version: Product.version, pid: getpid(), home: folders.home, machine: config.machine.name ?? Self.hostName,
         uptime: Double((timekeeper.now() - began).components.seconds), configuration: path,
-        agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(),
-        problems: plugins.knownProblems, upgrades: handover?.count ?? 0)
+        agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(), deliveries: deliveries,
+        problems: plugins.knownProblems + trouble, upgrades: handover?.count ?? 0)
     }
     let reload: @Sendable () async -> [String] = {
       do {
@@ -187,7 +188,8 @@ package final class Daemon: Sendable {
           }
         }
       }
-      log("pi-relayd \(Product.version) is ready in \(folders.home)")
+      log(
+        "pi-relayd \(Product.version) is ready in \(folders.home)" + (handover.map { "; upgrade \($0.count)" } ?? ""))
       if config.messengers.allSatisfy({ !$0.enabled }) {
         log("no messenger is configured: talk to the agent with pi-relayd chat, or set one up with pi-relayd setup")
       }
@@ -214,7 +216,18 @@ package final class Daemon: Sendable {
     log("stopped")
   }
 
-  /// At the start and every hour.
+  private static func deliveries(of store: SQLiteStore) async -> ([DeliveryStatus], problems: [String]) {
+    do {
+      let deliveries = try await store.deliveryCounts().map {
+        DeliveryStatus(instance: $0.instance, waiting: $0.waiting, failed: $0.failed, lastFailure: $0.lastFailure)
+      }
+      return (deliveries, [])
+    } catch {
+      return ([], ["\(error)"])
+    }
+  }
+
+  /// At the start and every hour; more often where less than a day is kept.
   private static func forgetOldWork(
     in store: SQLiteStore, after keep: Duration, _ timekeeper: Timekeeper, _ log: @Sendable (String) -> Void
   ) async {
@@ -224,7 +237,7 @@ package final class Daemon: Sendable {
       } catch {
         log("old work was not removed: \(error)")
       }
-    } while await timekeeper.sleep(for: .seconds(3_600))
+    } while await timekeeper.sleep(for: min(.seconds(3_600), keep / 24))
   }
 
   /// Sections that have changed but are read only at the start.

@@ -37,9 +37,7 @@ struct Upgrade: Sendable {
     // Where nothing can be stored, the next program would not find what this one was told.
     do { try await settle() } catch { return Handover.Problem("nothing can be stored: \(error)") }
     log("upgrading to \(program)")
-    ChildProcess.maySpawn.withLock { $0 = false }
     let problem = await handOver(to: program)
-    ChildProcess.maySpawn.withLock { $0 = true }
     log("not upgraded: \(problem)")
     return problem
   }
@@ -73,9 +71,12 @@ struct Upgrade: Sendable {
   private func handOver(to program: String) async -> Handover.Problem {
     let deadline = timekeeper.now() + Self.patience
     while true {
+      // Only for the moment of the try: what waits for a plugin that has just died waits for its next life.
+      SpawnGate.shared.close()
       let (handover, busy) = await hold()
       // What is said from here on is found unsettled by the next program.
       let problem = handover?.execute(program)
+      SpawnGate.shared.open()
       await plugins.resume()
       await router.resume()
       await sessions.resume()

@@ -19,6 +19,10 @@ extension Command {
     case urgent
     /// That it has begun.
     case recorded
+    /// The same; it goes on after it has been called, and ends its message itself.
+    case lasting
+    /// Nothing of its own: it makes a prompt, which ends by itself.
+    case prompt
   }
 }
 
@@ -41,10 +45,15 @@ package enum CommandRegistry {
       run: Router.new),
     Command(name: "status", summary: "how this session is doing", weight: .light, run: Router.status),
     Command(name: "stop", aliases: ["abort"], summary: "interrupt the agent", weight: .urgent, run: Router.stop),
-    Command(name: "steer", arguments: "<text>", summary: "tell the working agent something now", run: Router.steer),
     Command(
-      name: "followup", arguments: "<text>", summary: "tell the agent something when it is done", run: Router.followUp),
-    Command(name: "compact", arguments: "[what to keep]", summary: "shorten the context", run: Router.compact),
+      name: "steer", arguments: "<text>", summary: "tell the working agent something now", weight: .prompt,
+      run: Router.steer),
+    Command(
+      name: "followup", arguments: "<text>", summary: "tell the agent something when it is done", weight: .prompt,
+      run: Router.followUp),
+    Command(
+      name: "compact", arguments: "[what to keep]", summary: "shorten the context", weight: .lasting,
+      run: Router.compact),
     Command(name: "model", arguments: "[name]", summary: "show or change the model", run: Router.model),
     Command(name: "name", arguments: "<name>", summary: "rename this session", run: Router.rename),
     Command(name: "close", summary: "end this session", run: Router.closeSession),

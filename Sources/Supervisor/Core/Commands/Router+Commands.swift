@@ -117,13 +117,17 @@ extension Router {
   }
 
   @Sendable static func compact(_ router: Router, _ call: CommandCall) async -> String? {
-    guard let session = await router.session(of: call) else { return nothingHere }
+    guard let session = await router.session(of: call) else {
+      await router.settle(call.message, call.key, saying: nothingHere)
+      return nil
+    }
+    let isBusy = await session.isBusy
     // Behind everything that waits; the conversation goes on meanwhile.
     router.nursery.add {
       let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments)
-      await router.say(result, to: call.key)
+      await router.settle(call.message, call.key, saying: result)
     }
-    return await session.isBusy ? nil : "Compacting…"
+    return isBusy ? nil : "Compacting…"
   }
 
   @Sendable static func model(_ router: Router, _ call: CommandCall) async -> String? {

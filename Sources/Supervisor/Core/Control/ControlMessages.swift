@@ -19,10 +19,22 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var agent: String?
   package var plugins: [PluginStatus]
   package var sessions: [SessionStatus]
+  /// Instances with something on its way, or given up.
+  package var deliveries: [DeliveryStatus]
   /// Things a person should mend.
   package var problems: [String]
   /// How often it has been replaced by another program in the same process.
   package var upgrades: Int
+}
+
+package struct DeliveryStatus: Codable, Sendable, Equatable {
+  package var instance: String
+  /// Recorded, and not yet known to have arrived.
+  package var waiting: Int
+  /// Given up, as far back as is kept (`storage.keepDays`).
+  package var failed: Int
+  /// Why the last of these was.
+  package var lastFailure: String?
 }
 
 /// Lets another program take the daemon's place, with everything that runs. Answered only when that cannot be.

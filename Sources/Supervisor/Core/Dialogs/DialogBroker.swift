@@ -56,6 +56,21 @@ final class DialogBroker: Sendable {
 
   func record(_ id: String) -> DialogRecord? { state.withLock { $0.open[id] } }
 
+  /// The open question that a button belongs to, and the button's number in it.
+  func record(ofButton id: String) -> (DialogRecord, Int)? {
+    let parts = id.split(separator: ":").map(String.init)
+    guard parts.count == 2, let number = Int(parts[1]), let record = record(parts[0]) else { return nil }
+    return (record, number)
+  }
+
+  /// What a button says, as long as its question is open.
+  func label(ofButton id: String) -> String? {
+    guard let (record, number) = record(ofButton: id), case .answer(_, let label) = record.read(button: number) else {
+      return nil
+    }
+    return label
+  }
+
   /// Takes away the question that the agent calls `dialog`.
   func withdraw(dialog: String, session: String) -> DialogRecord? {
     state.withLock { state in

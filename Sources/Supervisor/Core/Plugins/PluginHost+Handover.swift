@@ -3,14 +3,13 @@ internal import RelayPipes
 extension PluginHost {
   package struct Handover: Codable, Sendable {
     var plugins: [PluginHandover] = []
-    var disabled: Set<String> = []
   }
 
   /// Hears nothing more of the plugins until `resume`.
   ///
   /// - Returns: nil when one is in the middle of something, with its name.
   func hold() async -> (handover: Handover?, busy: String?) {
-    var handover = Handover(disabled: switchedOff)
+    var handover = Handover()
     for instance in running {
       switch await instance.hold() {
       case .notRunning: break

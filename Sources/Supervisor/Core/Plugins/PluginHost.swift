@@ -15,7 +15,7 @@ package actor PluginHost {
   private var instances: [String: PluginInstance] = [:]
   private var specifications: [String: PluginSpecification] = [:]
   /// Switched off by hand until switched on again.
-  private var disabled: Set<String>
+  private var disabled: Set<String> = []
   /// Not gone on with yet.
   private var adopted: [String: PluginHandover]
   private var problems: [String] = []
@@ -34,7 +34,6 @@ package actor PluginHost {
     adopting adopted: Handover? = nil
   ) {
     self.adopted = Dictionary(uniqueKeysWithValues: (adopted?.plugins ?? []).map { ($0.name, $0) })
-    disabled = adopted?.disabled ?? []
     self.discovery = discovery
     config = loaded.config
     let places = Locked(loaded.places)
@@ -47,6 +46,11 @@ package actor PluginHost {
 
   /// Runs plugins until `stop`.
   package func run() async {
+    do {
+      disabled = try await surroundings.store.switchedOff()
+    } catch {
+      surroundings.log("which plugins are switched off could not be read, so all are started: \(error)")
+    }
     let changes = Mailbox<Void>(merge: { _, _ in true })
     nursery.add { [self] in
       while await changes.next() != nil { await rescan() }
@@ -165,7 +169,6 @@ package actor PluginHost {
   }
 
   var running: [PluginInstance] { Array(instances.values) }
-  var switchedOff: Set<String> { disabled }
 
   private func retire(_ name: String, _ instance: PluginInstance) {
     retired[name] = instance
@@ -231,9 +234,11 @@ package actor PluginHost {
       if disabled.contains(name) { return "\(name) is disabled; switch it on with: pi-relayd plugins enable \(name)" }
       if let instance = instances[name] { await instance.restart() } else { start(specification) }
     case .enable:
+      if let obstacle = await keep(name, isOff: false) { return obstacle }
       disabled.remove(name)
       if instances[name] == nil { start(specification) }
     case .disable:
+      if let obstacle = await keep(name, isOff: true) { return obstacle }
       disabled.insert(name)
       if let instance = instances.removeValue(forKey: name) {
         retired[name] = instance
@@ -241,6 +246,16 @@ package actor PluginHost {
       }
     }
     return nil
+  }
+
+  /// For the next daemons, too.
+  private func keep(_ name: String, isOff: Bool) async -> String? {
+    do {
+      try await surroundings.store.switchOff(name, isOff)
+      return nil
+    } catch {
+      return "\(name) stays as it is, since the change could not be stored: \(error)"
+    }
   }
 
   /// Stops every plugin, in good order and all at once.

@@ -16,6 +16,8 @@ package struct PluginHandover: Codable, Sendable {
   var executable: DiscoveredPlugin.Stamp
   var settings: JSONValue
   var restarts: Int
+  /// Its earlier ends, as ages.
+  var history: RestartPolicy.History
 }
 
 // How a plugin passes from one program of this process to the next.
@@ -37,7 +39,7 @@ extension PluginInstance {
       PluginHandover(
         name: name, child: life.child.handover, peer: peer, errors: errors, heldErrors: heldErrors, about: link.about,
         lifeMarker: life.marker, executable: specification.executable.stamp, settings: specification.settings,
-        restarts: report().restarts))
+        restarts: report().restarts, history: historyForHandover))
   }
 
   func resume() {

@@ -37,7 +37,7 @@ package actor PluginInstance {
   package let name: String
   var specification: PluginSpecification
   let surroundings: PluginSurroundings
-  private var history = RestartPolicy.History()
+  private var history: RestartPolicy.History
   private var status: PluginStatus
   private var stateSince: Duration
   private(set) var life: Life?
@@ -96,7 +96,11 @@ package actor PluginInstance {
       name: specification.name, state: .starting, path: specification.executable.path,
       restarts: adopted?.restarts ?? 0)
     stateSince = surroundings.timekeeper.now()
+    history = adopted?.history.flipped(at: stateSince) ?? RestartPolicy.History()
   }
+
+  /// The next program's clock may begin anew.
+  var historyForHandover: RestartPolicy.History { history.flipped(at: surroundings.timekeeper.now()) }
 
   package func report() -> PluginStatus {
     var report = status
@@ -168,6 +172,7 @@ package actor PluginInstance {
       let began = surroundings.timekeeper.now()
       let ending = await live()
       if stopping || Task.isCancelled { break }
+      if case .postponed = ending { continue }
       if replacing { continue }
       let delay = decide(ending, uptime: surroundings.timekeeper.now() - began)
       await pause(delay)
@@ -203,6 +208,8 @@ package actor PluginInstance {
 
   enum Ending: Sendable {
     case ended(String, worked: Bool)
+    /// It has not begun: the daemon was about to become another program.
+    case postponed
     /// Nothing will be different before the configuration or the file is.
     case misconfigured(String)
     case unconfigured(String)
@@ -211,6 +218,7 @@ package actor PluginInstance {
   /// How long to wait; nil means until woken.
   private func decide(_ ending: Ending, uptime: Duration) -> Duration? {
     switch ending {
+    case .postponed: return .zero
     case .unconfigured(let problem):
       enter(.unconfigured, problem: problem)
       return nil
@@ -250,6 +258,7 @@ package actor PluginInstance {
 
   private func live() async -> Ending {
     enter(.starting)
+    await SpawnGate.shared.wait()
     lastWords.withLock { $0 = [] }
     let folders = surroundings.folders
     let spool = folders.spool(name)
@@ -261,6 +270,8 @@ package actor PluginInstance {
       try folders.makePrivate(spool)
       try folders.makePrivate(data)
       life = if let adopted { try goOn(adopted) } else { try spawn(in: data) }
+    } catch SpawnError.postponed {
+      return .postponed
     } catch {
       return .ended("\(error)", worked: false)
     }

@@ -25,7 +25,16 @@ struct CapturedRun: Sendable {
     _ request: ChildProcess.Request, guardian: Guardian?, input: String? = nil, limit: Duration,
     clock: any Clock<Duration>, until: @escaping @Sendable (String) -> Bool = { _ in false }
   ) async throws(SpawnError) {
-    let (child, pipes) = try ChildProcess.spawn(request, guardian: guardian)
+    var started: (ChildProcess, ChildProcess.Pipes)?
+    while started == nil {
+      await SpawnGate.shared.wait()
+      do {
+        started = try ChildProcess.spawn(request, guardian: guardian)
+      } catch {
+        guard case .postponed = error else { throw error }
+      }
+    }
+    guard let (child, pipes) = started else { throw .postponed(path: request.path) }
     let outbox = Outbox(descriptor: pipes.input, limit: 1 << 16)
     if let input {
       // A child that is gone already reads nothing; its exit says so.

@@ -54,9 +54,6 @@ package final class ChildProcess: Sendable {
     case ended(ChildExit)
   }
 
-  /// False while this process is about to become another program, which would not know of a new child.
-  static let maySpawn = Locked(true)
-
   /// Descriptors that must be free before anything is started.
   package static let descriptorReserve = 16
 
@@ -68,9 +65,7 @@ package final class ChildProcess: Sendable {
 
   /// Starts a child.
   package static func spawn(_ request: Request, guardian: Guardian?) throws(SpawnError) -> (ChildProcess, Pipes) {
-    guard maySpawn.withLock({ $0 }) else {
-      throw .system(path: request.path, reason: "pi-relayd is being upgraded; it is tried again")
-    }
+    guard SpawnGate.shared.isOpen else { throw .postponed(path: request.path) }
     try requireDescriptors(for: request.name)
     var ends: [Int32] = []
     func pipe() throws(SpawnError) -> (read: Int32, write: Int32) {

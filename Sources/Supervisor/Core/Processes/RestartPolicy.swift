@@ -15,12 +15,19 @@ package struct RestartPolicy: Sendable, Equatable {
   package init() {}
 
   /// What is remembered of earlier ends.
-  package struct History: Sendable, Equatable {
+  package struct History: Sendable, Equatable, Codable {
     /// Ends in a row without a healthy life between them.
     package var failures = 0
     /// When the last ones were, on whatever clock the caller uses.
     package var recent: [Duration] = []
     package init() {}
+
+    /// Times as ages, and ages as times.
+    func flipped(at now: Duration) -> History {
+      var history = self
+      history.recent = recent.map { now - $0 }
+      return history
+    }
   }
 
   package struct Decision: Sendable, Equatable {

@@ -10,6 +10,8 @@ package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {
   case missingDirectory(path: String)
   case stillBeingWritten(path: String)
   case fewDescriptors(name: String, free: Int)
+  /// The daemon may be about to become another program; to be tried again when `SpawnGate` is open.
+  case postponed(path: String)
   case system(path: String, reason: String)
 
   package var description: String {
@@ -23,6 +25,7 @@ package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {
     case .stillBeingWritten(let path): "\(path) is still being written"
     case .fewDescriptors(let name, let free):
       "\(name) was not started: only \(free) file descriptors are free; raise the limit (ulimit -n)"
+    case .postponed(let path): "\(path) is started when pi-relayd has been upgraded"
     case .system(let path, let reason): "\(path) could not be started: \(reason)"
     }
   }

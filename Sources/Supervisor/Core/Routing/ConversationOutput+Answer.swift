@@ -95,7 +95,7 @@ extension ConversationOutput {
   /// - Parameter record: to be settled by the outcome.
   private func change(_ message: String, to text: String, streaming: Bool, as record: String?) async {
     var deaths = 0
-    for _ in 0..<delivery.maximumAttempts {
+    for number in 0..<delivery.maximumAttempts {
       switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
       case .done:
         delivery.settle(record, .sent(message: message))
@@ -108,14 +108,15 @@ extension ConversationOutput {
           scheduleFlush(in: delay)
           return
         }
+        if let record { delivery.store.retryOutboundSoon(record, SendTries(failed: number + 1, wait: delay)) }
         guard await timekeeper.sleep(for: delay) else { return }
       case .gone:
         await begin(text, streaming: streaming)
-        delivery.settle(record, .failed("the message is gone"))
+        delivery.settle(record, .sent(message: stream.message ?? message))
         return
       case .failed:
         await giveUpEditing(text, streaming: streaming)
-        delivery.settle(record, .failed("the message cannot be changed any more"))
+        delivery.settle(record, .sent(message: stream.message ?? message))
         return
       case .over: return
       case .lost:

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RelayStore
 internal import RelayWire
 
@@ -15,7 +16,15 @@ extension ConversationOutput {
       guard let sent = await found(unfinished) else { return }
       let text = "✖ The question was withdrawn: pi-relayd was restarted."
       await delivery.closeDialog(dialog.dialog, shown: sent, text: text)
-    default: await delivery.resend(unfinished.record)
+    case .file(let file):
+      // A restored database may name files that have gone since.
+      let isThere = FileManager.default.fileExists(atPath: file.path)
+      if !isThere { delivery.settle(unfinished.record.key, .failed("the file is gone")) }
+      guard isThere, await delivery.resend(unfinished) else {
+        return await say("⚠️ \(SafeText.line(file.name)) could not be shown here; the session has it.", .notice)
+      }
+      if !Task.isCancelled { removeSpooled(file.path) }
+    default: _ = await delivery.resend(unfinished)
     }
   }
 
@@ -31,10 +40,12 @@ extension ConversationOutput {
     guard let saved = checkpoints.load(record.key) else {
       // The machine went down: the platform knows better than we do what the message shows.
       if unfinished.message != nil { return delivery.store.closeOutboundSoon(record.key) }
-      return await delivery.resend(record.complete)
+      let complete = UnfinishedOutbound(record: record.complete, tries: unfinished.tries)
+      _ = await delivery.resend(complete)
+      return
     }
     var sent = unfinished.message.map { Delivery.Sent(key: record.key, message: $0) }
-    if sent == nil { sent = await delivery.sendRecorded(record, mayHaveArrived: true) }
+    if sent == nil { sent = await delivery.sendRecorded(record, mayHaveArrived: true, after: unfinished.tries) }
     guard var sent else { return }
     if saved.isMarked { sent.mayBeRepeat = true }
     beginStream()

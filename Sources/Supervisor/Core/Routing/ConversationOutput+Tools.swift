@@ -61,10 +61,13 @@ extension ConversationOutput {
       delivery.log("\(key): an image of \(tool) could not be handed over: \(error)")
       return
     }
-    _ = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
+    let sent = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
     // The next daemon sends it, if this one did not.
     if Task.isCancelled { return }
-    // Sent or given up; what cannot be removed stays in a folder of the instance's own.
-    try? FileManager.default.removeItem(atPath: path)
+    if sent == nil { isIncomplete = true }
+    removeSpooled(path)
   }
+
+  /// Sent or given up; what cannot be removed stays in a folder of the instance's own.
+  func removeSpooled(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }

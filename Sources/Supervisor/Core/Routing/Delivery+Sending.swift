@@ -56,32 +56,52 @@ extension Delivery {
   }
 
   /// Sends what an earlier daemon recorded and did not see settled.
-  func resend(_ record: OutboundRecord) async {
-    switch record.request {
-    case .edit(let edit): await resend(edit, key: record.key)
-    case .message, .file, .dialog, .close: _ = await sendRecorded(record, mayHaveArrived: true)
-    }
+  ///
+  /// - Returns: false when it was given up.
+  func resend(_ unfinished: UnfinishedOutbound) async -> Bool {
+    let record = unfinished.record
+    if case .edit(let edit) = record.request { return await resend(edit, key: record.key, after: unfinished.tries) }
+    let sent = await sendRecorded(record, mayHaveArrived: true, after: unfinished.tries)
+    return sent != nil || Task.isCancelled
   }
 
-  private func resend(_ edit: MessageEdit, key: String) async {
+  private func resend(_ edit: MessageEdit, key: String, after tries: SendTries) async -> Bool {
     var deaths = 0
-    for _ in 0..<maximumAttempts {
+    guard await wait(tries) else { return true }
+    for number in attempts(after: tries) {
       switch await self.edit(edit.message, edit.text) {
-      case .done: return settle(key, .sent(message: edit.message))
-      case .wait(let delay): guard await timekeeper.sleep(for: delay) else { return }
+      case .done:
+        settle(key, .sent(message: edit.message))
+        return true
+      case .wait(let delay):
+        store.retryOutboundSoon(key, SendTries(failed: number + 1, wait: delay))
+        guard await timekeeper.sleep(for: delay) else { return true }
       case .lost:
         deaths += 1
-        guard deaths < Self.maximumDeaths else { return settle(key, .failed("it ended the messenger")) }
+        guard deaths < Self.maximumDeaths else {
+          settle(key, .failed("it ended the messenger"))
+          return false
+        }
       case .gone, .failed:
         // As for one that is gone while it grows: what it was to say comes as a message of its own.
-        if await send(compose(edit.text, role: .answer)) != nil {
-          settle(key, .failed("it cannot be changed any more"))
-        }
-        return
-      case .over: return
+        let sent = await send(compose(edit.text, role: .answer))
+        if sent == nil, Task.isCancelled { return true }
+        settle(key, sent.map { .sent(message: $0.message) } ?? .failed("it cannot be changed any more"))
+        return sent != nil
+      case .over: return true
       }
     }
     settle(key, .failed("given up after \(maximumAttempts) tries"))
+    return false
+  }
+
+  /// The tries that are left.
+  private func attempts(after tries: SendTries) -> Range<Int> { min(tries.failed, maximumAttempts)..<maximumAttempts }
+
+  /// Waits as long as the last daemon would have; false when cancelled.
+  private func wait(_ tries: SendTries) async -> Bool {
+    guard tries.wait > .zero else { return true }
+    return await timekeeper.sleep(for: tries.wait)
   }
 
   /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
@@ -94,7 +114,8 @@ extension Delivery {
       return Sent(key: key, message: message)
     }
     // The platform answers a repeat of the key with what it has.
-    return link.capabilities.idempotencyKey == true ? await sendRecorded(unfinished.record) : nil
+    return link.capabilities.idempotencyKey == true
+      ? await sendRecorded(unfinished.record, after: unfinished.tries) : nil
   }
 
   private func perform(_ request: OutboundRecord.Request, _ link: PluginLink, marked: Bool) async throws -> String {
@@ -127,8 +148,11 @@ extension Delivery {
   }
 
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
-  func sendRecorded(_ record: OutboundRecord, mayHaveArrived: Bool = false) async -> Sent? {
+  func sendRecorded(
+    _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries()
+  ) async -> Sent? {
     let key = record.key
+    guard await wait(tries) else { return nil }
     var mark = false
     var deaths = 0
     // Closing a question once more shows the same.
@@ -137,7 +161,7 @@ extension Delivery {
       guard let link = await holder.wait() else { return nil }
       if let sent = await found(key, after: link, &mark) { return sent }
     }
-    for number in 0..<maximumAttempts {
+    for number in attempts(after: tries) {
       guard let link = await holder.wait() else { return nil }
       do {
         let message = try await perform(record.request, link, marked: mark)
@@ -151,6 +175,7 @@ extension Delivery {
           settle(key, .failed(why))
           return nil
         case .retry(let delay):
+          store.retryOutboundSoon(key, SendTries(failed: number + 1, wait: delay))
           guard await timekeeper.sleep(for: delay) else { return nil }
         case .resolve:
           // The platform may be in doubt as often as it likes; what counts is who dies of it.
@@ -160,6 +185,7 @@ extension Delivery {
             settle(key, .failed("it ended the messenger \(deaths) times"))
             return nil
           }
+          store.retryOutboundSoon(key, SendTries(failed: number + 1))
           if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
           if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }

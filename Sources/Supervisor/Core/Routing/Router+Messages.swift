@@ -8,7 +8,7 @@ extension Router {
   func process(_ arrival: Arrival, _ key: ConversationKey) async {
     switch arrival {
     case .message(let message, let link): await process(message, link, key)
-    case .action(let action, let link): await process(action, link, key)
+    case .action(let action): await process(action, key)
     case .edit(let edit): await process(edit, key)
     case .deletion(let deletion): await process(deletion, key)
     case .recovered(let unfinished, let link): await process(unfinished, link, key)
@@ -16,30 +16,36 @@ extension Router {
   }
 
   private func process(_ edit: MessageEdited, _ key: ConversationKey) async {
-    guard let session = await boundSession(key) else { return }
     let message = MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
-    switch await session.replace(
-      MessageKey(conversation: key, id: edit.id), text: PromptText.compose(message), typed: edit.text)
-    {
-    case .done:
-      do {
-        try await store.replace(MessageKey(conversation: key, id: edit.id), text: edit.text)
-      } catch {
-        log("\(key): the new words of a message could not be stored: \(error)")
-      }
-      await say("✏️ The waiting message was replaced.", to: key)
+    let text = PromptText.compose(message)
+    let change = await changeWaiting { session in
+      await session.replace(MessageKey(conversation: key, id: edit.id), text: text, typed: edit.text)
+    }
+    switch change {
+    case .done: await say("✏️ The waiting message was replaced.", to: key)
     case .tooLate: await say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
-    case .unknown: break
+    case .unchanged, .unknown: break
     }
   }
 
   private func process(_ deletion: MessageDeleted, _ key: ConversationKey) async {
-    guard let session = await boundSession(key) else { return }
-    switch await session.withdraw(MessageKey(conversation: key, id: deletion.id)) {
+    let change = await changeWaiting { session in
+      await session.withdraw(MessageKey(conversation: key, id: deletion.id))
+    }
+    switch change {
     case .done: await say("🗑️ The waiting message was withdrawn.", to: key)
     case .tooLate: await say("🗑️ Too late to withdraw: the agent has that message. /stop stops it.", to: key)
-    case .unknown: break
+    case .unchanged, .unknown: break
     }
+  }
+
+  /// The conversation may have turned to another session since: whichever has the message.
+  private func changeWaiting(_ change: (Session) async -> Session.Change) async -> Session.Change {
+    for session in await host.all() {
+      let outcome = await change(session)
+      if outcome != .unknown { return outcome }
+    }
+    return .unknown
   }
 
   func process(_ message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
@@ -77,12 +83,16 @@ extension Router {
   }
 
   private func run(_ command: Command, _ call: CommandCall, _ key: ConversationKey) async {
-    // These make a prompt of it, which ends by itself.
-    if command.name == "steer" || command.name == "followup" {
+    switch command.weight {
+    case .prompt:
       if let answer = await command.run(self, call) { await say(answer, to: key) }
       return
-    }
-    switch command.weight {
+    case .lasting:
+      guard await begin(call.message, key) else {
+        return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key)
+      }
+      if let answer = await command.run(self, call) { await say(answer, to: key) }
+      return
     case .light: break
     case .urgent: _ = await begin(call.message, key)
     case .recorded:
@@ -96,11 +106,15 @@ extension Router {
   /// What cannot be done twice without harm is not tried again by the next daemon; and so not at all where that cannot be
   /// stored.
   private func begin(_ message: MessageReceived, _ key: ConversationKey) async -> Bool {
+    await begin(MessageKey(conversation: key, id: message.id))
+  }
+
+  private func begin(_ key: MessageKey) async -> Bool {
     do {
-      try await store.advance(MessageKey(conversation: key, id: message.id), to: .handling)
+      try await store.advance(key, to: .handling)
       return true
     } catch {
-      log("\(key): that a message is being handled could not be stored: \(error)")
+      log("\(key.conversation): that a message is being handled could not be stored: \(error)")
       return false
     }
   }
@@ -193,18 +207,21 @@ extension Router {
     }
   }
 
-  private func process(_ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
-    let parts = action.action.split(separator: ":").map(String.init)
-    guard parts.count == 2, let number = Int(parts[1]), let record = dialogs.record(parts[0]),
-      record.session == (await binding(of: key))
+  private func process(_ action: ActionInvoked, _ key: ConversationKey) async {
+    let end = MessageEnd(MessageKey(conversation: key, id: Self.id(of: action)), .settled, .handled)
+    guard let (record, number) = dialogs.record(ofButton: action.action), record.session == (await binding(of: key))
     else {
-      await say("That question is settled already.", to: key)
+      places[key]?.output.post(.report("That question is settled already.", end))
       return
+    }
+    guard await begin(end.key) else {
+      return await say("⚠️ Your answer is not given while nothing can be stored.", to: key)
     }
     switch record.read(button: number) {
     case .unclear(let hint): await say(hint, to: key)
     case .answer(let answer, let label): await settle(record, answer, label, by: action.sender, key)
     }
+    places[key]?.output.post(.end(end))
   }
 
   private func settle(

@@ -79,6 +79,8 @@ extension Router {
     let message = unfinished.stored.message
     let words = SafeText.line(message.text, limit: 80)
     switch unfinished.stage {
+    case .received where unfinished.isWithdrawn:
+      report("🗑️ \"\(words)\" was withdrawn before it ran.", MessageEnd(unfinished.stored.key, .dropped, .stopped))
     case .received where unfinished.stored.isAnswer && Self.kind(of: message) == .words:
       report(
         "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it was meant "
@@ -120,6 +122,13 @@ extension Router {
     } catch {
       log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
     }
+  }
+
+  /// A session that the conversation has turned away from asks something over a message of it, and waits.
+  func tellOfQuestion(_ record: DialogRecord, to key: ConversationKey) async {
+    guard let name = await host.session(record.session)?.name else { return }
+    let title = SafeText.line(record.dialog.title, limit: 200)
+    await say("❓ The session \(name), which you left, asks: \(title)\nTo answer: /use \(name)", to: key)
   }
 
   private func report(_ text: String, _ end: MessageEnd) {

@@ -13,7 +13,9 @@ extension Router {
       switch request.method {
       case Ping.method: request.reply(Empty())
       case StateSave.method: try await saveState(request, link)
-      case MessageReceived.method: try receive(request.params(MessageReceived.self), request, link)
+      case MessageReceived.method:
+        let usual = request.withEncodedParams { MessageReceived(usual: $0) }
+        try receive(usual ?? request.params(MessageReceived.self), request, link)
       case MessageEdited.method: try await edited(request.params(MessageEdited.self), link, request)
       case MessageDeleted.method: try await deleted(request.params(MessageDeleted.self), link, request)
       case CommandInvoked.method: try invoked(request.params(CommandInvoked.self), link, request)
@@ -102,11 +104,19 @@ extension Router {
     nursery.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
   }
 
-  // Edits and deletions go the way of the messages they concern, behind them.
+  // Edits and deletions go the way of the messages they concern, behind them. What they are to do to one that waits is
+  // stored with it: should this daemon end first, the next knows.
   private func edited(_ edit: MessageEdited, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
+    guard edit.text.utf8.count <= Self.longestText else {
+      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
+    }
     if Authorisation.allows(edit.sender, through: link) {
-      places[key(link, edit.conversation)]?.inbox.post(.edit(edit))
+      let key = key(link, edit.conversation)
+      accepting.withLock { $0 += 1 }
+      defer { accepting.withLock { $0 -= 1 } }
+      try await store.replace(MessageKey(conversation: key, id: edit.id), text: edit.text)
+      places[key]?.inbox.post(.edit(edit))
     }
     request.reply(Empty())
   }
@@ -114,7 +124,11 @@ extension Router {
   private func deleted(_ deletion: MessageDeleted, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
     if deletion.sender.map({ Authorisation.allows($0, through: link) }) ?? true {
-      places[key(link, deletion.conversation)]?.inbox.post(.deletion(deletion))
+      let key = key(link, deletion.conversation)
+      accepting.withLock { $0 += 1 }
+      defer { accepting.withLock { $0 -= 1 } }
+      try await store.withdraw(MessageKey(conversation: key, id: deletion.id))
+      places[key]?.inbox.post(.deletion(deletion))
     }
     request.reply(Empty())
   }
@@ -133,9 +147,24 @@ extension Router {
       request.reply(ActionInvoked.Reply(stored: false))
       return
     }
-    place(key(link, action.conversation), action.conversation, link).inbox.post(.action(action, link))
-    request.reply(ActionInvoked.Reply(stored: true))
+    if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
+    let key = key(link, action.conversation)
+    let inbox = place(key, action.conversation, link).inbox
+    // Stored as the words it stands for, though never to be taken for a command. The question ends with this daemon; the
+    // next says that they answered nothing.
+    let words = MessageReceived(
+      id: Self.id(of: action), conversation: action.conversation, sender: action.sender,
+      text: dialogs.label(ofButton: action.action) ?? action.action, forwarded: true)
+    accepting.withLock { $0 += 1 }
+    defer { accepting.withLock { $0 -= 1 } }
+    let isNew = try await store.accept(
+      StoredMessage(key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: true), state: nil)
+    if isNew { inbox.post(.action(action)) }
+    request.reply(ActionInvoked.Reply(stored: isNew))
   }
+
+  /// What the press of a button is stored and settled under.
+  static func id(of action: ActionInvoked) -> String { "action:\(action.id)" }
 
   private func complete(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)

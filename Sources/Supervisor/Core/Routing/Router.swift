@@ -47,7 +47,7 @@ package actor Router: PluginAudience {
 
   enum Arrival: Sendable {
     case message(MessageReceived, PluginLink)
-    case action(ActionInvoked, PluginLink)
+    case action(ActionInvoked)
     case edit(MessageEdited)
     case deletion(MessageDeleted)
     /// A message of an earlier daemon.
@@ -80,6 +80,9 @@ package actor Router: PluginAudience {
     // The router lives as long as the watchers: both end with the daemon.
     watchers.whenEndedUnseen { [unowned self, nursery] end, how in
       nursery.add { [self] in await endUnseen(end, how) }
+    }
+    watchers.whenAskedUnseen { [unowned self, nursery] record, key in
+      nursery.add { [self] in await tellOfQuestion(record, to: key) }
     }
     await nursery.run()
   }

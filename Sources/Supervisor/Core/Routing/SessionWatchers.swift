@@ -10,6 +10,8 @@ final class SessionWatchers: Sendable {
   private let watchers = Locked<[String: [ConversationKey: ConversationOutput]]>([:])
   /// Told of messages that have ended with nobody of their conversation watching any more.
   private let endedUnseen = Locked<(@Sendable (MessageEnd, RunEnd) -> Void)?>(nil)
+  /// Told of questions over a message whose conversation watches no more.
+  private let askedUnseen = Locked<(@Sendable (DialogRecord, ConversationKey) -> Void)?>(nil)
 
   init(dialogs: DialogBroker) {
     self.dialogs = dialogs
@@ -17,6 +19,10 @@ final class SessionWatchers: Sendable {
 
   func whenEndedUnseen(_ told: @escaping @Sendable (MessageEnd, RunEnd) -> Void) {
     endedUnseen.withLock { $0 = told }
+  }
+
+  func whenAskedUnseen(_ told: @escaping @Sendable (DialogRecord, ConversationKey) -> Void) {
+    askedUnseen.withLock { $0 = told }
   }
 
   /// The conversation watches this session, and no other any more.
@@ -67,9 +73,12 @@ final class SessionWatchers: Sendable {
 
   func tell(_ session: String, _ event: SessionEvent) {
     switch event {
-    case .dialogOpened(let dialog):
+    case .dialogOpened(let dialog, let message):
       let record = dialogs.open(dialog, session: session, now: Date().timeIntervalSince1970)
       post(.ask(record), to: session)
+      if let key = message?.conversation, !isWatched(session, by: key) {
+        askedUnseen.withLock { $0 }?(record, key)
+      }
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
       settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
@@ -87,8 +96,11 @@ final class SessionWatchers: Sendable {
   }
 
   private func noteUnseen(_ end: MessageEnd, _ how: RunEnd, in session: String) {
-    let isSeen = watchers.withLock { $0[session]?[end.key.conversation] != nil }
-    if !isSeen { endedUnseen.withLock { $0 }?(end, how) }
+    if !isWatched(session, by: end.key.conversation) { endedUnseen.withLock { $0 }?(end, how) }
+  }
+
+  private func isWatched(_ session: String, by key: ConversationKey) -> Bool {
+    watchers.withLock { $0[session]?[key] != nil }
   }
 
   /// Whether what is written in a conversation now answers a question.

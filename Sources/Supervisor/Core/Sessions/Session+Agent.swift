@@ -51,7 +51,7 @@ extension Session {
     agent = program
     try requireOpen()
     let launch = SessionLaunch(
-      program: program, pi: pi, id: id, model: model, directory: directory, folders: surroundings.folders)
+      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, folders: surroundings.folders)
     try launch.prepare()
     let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
@@ -59,15 +59,13 @@ extension Session {
       await waitForAgents(marked: marker)
       isRestored = false
     }
-    let connection = try PiConnection(
-      .init(
-        name: "session \(name)", path: program.path, arguments: launch.arguments,
-        environment: ChildEnvironment.agent(
-          from: surroundings.environment, secrets: surroundings.secretVariables(), additions: launch.environment,
-          markers: [marker] + (surroundings.guardian.map { [$0.marker] } ?? [])),
-        directory: directory),
-      guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
-      clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
+    let request = ChildProcess.Request(
+      name: "session \(name)", path: program.path, arguments: launch.arguments,
+      environment: ChildEnvironment.agent(
+        from: surroundings.environment, secrets: surroundings.secretVariables(), additions: launch.environment,
+        markers: [marker] + (surroundings.guardian.map { [$0.marker] } ?? [])),
+      directory: directory)
+    let connection = try await connect(request, log)
     self.connection = connection
     nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
@@ -82,6 +80,20 @@ extension Session {
       emit(.notice("This is the demo agent, not a real one: \(reason)"))
     }
     return connection
+  }
+
+  private func connect(_ request: ChildProcess.Request, _ log: LogFile) async throws -> PiConnection {
+    while true {
+      await SpawnGate.shared.wait()
+      try requireOpen()
+      do {
+        return try PiConnection(
+          request, guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
+          clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
+      } catch SpawnError.postponed {
+        // Closed again before this went through.
+      }
+    }
   }
 
   /// The agent of the daemon before may still be on its way out; two would write into one session file, and what it has

@@ -106,7 +106,7 @@ extension Session {
       return
     }
     keepOpen(dialog)
-    emit(.dialogOpened(dialog))
+    emit(.dialogOpened(dialog, of: run?.prompt?.key))
   }
 
   func keepOpen(_ dialog: PiDialog) {
@@ -124,7 +124,7 @@ extension Session {
     return await withCheckedContinuation { continuation in
       guard !closed, run?.aborting != true else { return continuation.resume(returning: nil) }
       questions[dialog.id] = continuation
-      emit(.dialogOpened(dialog))
+      emit(.dialogOpened(dialog, of: run?.prompt?.key))
     }
   }
 

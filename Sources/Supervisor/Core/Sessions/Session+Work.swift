@@ -245,7 +245,10 @@ extension Session {
       do {
         return try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: last))
       } catch {
-        if !hasTold { emit(.notice("⚠️ Your message waits: \(error)")) }
+        if !hasTold {
+          surroundings.log("session \(name): a message is not given to the agent before that is stored: \(error)")
+          emit(.notice("⚠️ Your message waits: \(error)"))
+        }
         hasTold = true
         guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return }
       }

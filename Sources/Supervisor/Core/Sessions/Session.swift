@@ -15,6 +15,7 @@ package actor Session {
   package let id: String
   package internal(set) var name: String
   package let directory: String
+  /// Chosen for this session; otherwise the configured one, or the agent's own.
   var model: String?
   let settings: Config.Sessions
   let pi: Config.Pi
@@ -80,7 +81,7 @@ package actor Session {
     self.id = id
     self.name = name
     self.directory = directory
-    self.model = model ?? pi.model
+    self.model = model
     self.wantsToolImages = wantsToolImages
     self.pi = pi
     self.settings = settings
@@ -93,7 +94,8 @@ package actor Session {
   package func status() -> SessionStatus {
     SessionStatus(
       id: id, name: name, directory: directory, activity: activity,
-      model: state?.model.map { $0.name ?? $0.id } ?? model, pid: connection?.child.pid, queued: queue.count,
+      model: state?.model.map { $0.name ?? $0.id } ?? model ?? pi.model, pid: connection?.child.pid,
+      queued: queue.count,
       openDialogs: openDialogs.count + questions.count, sessionFile: state?.sessionFile, restarts: restarts,
       isDemo: agent?.isDemo ?? false)
   }
@@ -156,7 +158,9 @@ package actor Session {
 
   package enum Change: Sendable, Equatable {
     case done
-    /// The agent has the message.
+    /// It says that already.
+    case unchanged
+    /// The agent has the message, or may have it.
     case tooLate
     /// It is no message that waits or runs here.
     case unknown
@@ -166,6 +170,8 @@ package actor Session {
   package func replace(_ key: MessageKey, text: String, typed: String) -> Change {
     for index in queue.indices {
       if case .prompt(var prompt) = queue[index], prompt.key == key {
+        guard !prompt.isUncertain else { return .tooLate }
+        guard prompt.typed != typed else { return .unchanged }
         prompt.text = text
         prompt.typed = typed
         queue[index] = .prompt(prompt)
@@ -173,7 +179,8 @@ package actor Session {
       }
     }
     guard run?.prompt?.key == key else { return .unknown }
-    guard run?.isDispatched == false else { return .tooLate }
+    guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
+    guard run?.prompt?.typed != typed else { return .unchanged }
     run?.prompt?.text = text
     run?.prompt?.typed = typed
     return .done

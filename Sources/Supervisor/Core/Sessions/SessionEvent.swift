@@ -12,7 +12,7 @@ package enum SessionEvent: Sendable, Equatable {
   case toolStarted(id: String, name: String, arguments: JSONValue)
   case toolEnded(id: String, name: String, failed: Bool, images: [PiImage])
   case notice(String)
-  case dialogOpened(PiDialog)
+  case dialogOpened(PiDialog, of: MessageKey?)
   /// The agent no longer waits for this answer.
   case dialogWithdrawn(id: String, why: String)
   /// The message ends in this stage once the conversation it came from has been told all.

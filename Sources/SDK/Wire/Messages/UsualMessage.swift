@@ -1,0 +1,118 @@
+extension MessageReceived {
+  /// Reads a message of the usual shape: names, words, times and flags. The general decoder takes several times as long,
+  /// and messages that come together wait for it one after another.
+  ///
+  /// Nil for anything else, whether it is valid or not: the general decoder then reads it, or says what is wrong. What is
+  /// read here is exactly what that would read.
+  public init?(usual params: UnsafeRawBufferPointer) {
+    var cursor = JSONCursor(params)
+    var seen: Set<Field> = []
+    var message = MessageReceived(
+      id: "", conversation: Conversation(id: ""), sender: Sender(id: "", name: ""), text: "")
+    var isUsual = true
+    let isObject = cursor.members { key, cursor in
+      isUsual = false
+      guard let field = Field.allCases.first(where: { key.equals($0.name) }), seen.insert(field).inserted,
+        message.read(field, &cursor)
+      else { return false }
+      isUsual = true
+      return true
+    }
+    guard isObject, isUsual, cursor.peek() == nil, seen.isSuperset(of: Field.needed) else { return nil }
+    self = message
+  }
+
+  private enum Field: CaseIterable {
+    case id, text, conversation, sender, time, mention
+
+    static let needed: Set<Field> = [.id, .text, .conversation, .sender]
+
+    var name: StaticString {
+      switch self {
+      case .id: "id"
+      case .text: "text"
+      case .conversation: "conversation"
+      case .sender: "sender"
+      case .time: "time"
+      case .mention: "mention"
+      }
+    }
+  }
+
+  private mutating func read(_ field: Field, _ cursor: inout JSONCursor) -> Bool {
+    switch field {
+    case .id: return cursor.read(into: &id)
+    case .text: return cursor.read(into: &text)
+    case .conversation: return conversation.read(&cursor)
+    case .sender: return sender.read(&cursor)
+    case .time:
+      time = cursor.plainNumber()
+      return time != nil
+    case .mention:
+      mention = cursor.flag()
+      return mention != nil
+    }
+  }
+}
+
+extension Conversation {
+  fileprivate mutating func read(_ cursor: inout JSONCursor) -> Bool {
+    var kind: Kind?
+    var count = 0
+    let isRead = cursor.members { key, cursor in
+      count += 1
+      if key.equals("id") { return id.isEmpty && cursor.read(into: &id) }
+      guard key.equals("kind"), kind == nil else { return false }
+      var word = ""
+      if cursor.read(into: &word) { kind = Kind(rawValue: word) }
+      return kind != nil
+    }
+    guard isRead, count == 2, let kind, !id.isEmpty else { return false }
+    self.kind = kind
+    return true
+  }
+}
+
+extension Sender {
+  fileprivate mutating func read(_ cursor: inout JSONCursor) -> Bool {
+    var count = 0
+    let isRead = cursor.members { key, cursor in
+      count += 1
+      if key.equals("id") { return id.isEmpty && cursor.read(into: &id) }
+      return key.equals("name") && name.isEmpty && cursor.read(into: &name)
+    }
+    return isRead && count == 2 && !id.isEmpty && !name.isEmpty
+  }
+}
+
+extension JSONCursor {
+  /// A string without escapes, and without anything that must be escaped.
+  fileprivate mutating func read(into text: inout String) -> Bool {
+    guard let (range, escaped) = string(), !escaped else { return false }
+    let raw = UnsafeRawBufferPointer(rebasing: bytes[range])
+    guard raw.allSatisfy({ $0 >= 0x20 }), let valid = String(validating: raw, as: UTF8.self) else { return false }
+    text = valid
+    return true
+  }
+
+  /// Digits, with a fraction or without.
+  fileprivate mutating func plainNumber() -> Double? {
+    _ = peek()
+    let start = position
+    guard skipValue(), position - start <= 24 else { return nil }
+    let digits = bytes[start..<position]
+    let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count <= 2, let whole = parts.first, whole.count == 1 || whole.first != UInt8(ascii: "0"),
+      parts.allSatisfy({ part in !part.isEmpty && part.allSatisfy { (0x30...0x39).contains($0) } })
+    else { return nil }
+    return Double(String(decoding: digits, as: UTF8.self))
+  }
+
+  fileprivate mutating func flag() -> Bool? {
+    _ = peek()
+    let start = position
+    guard skipValue() else { return nil }
+    let word = UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+    return word.equals("true") ? true : word.equals("false") ? false : nil
+  }
+}

@@ -1,0 +1,167 @@
+import FoundationEssentials
+import Glibc
+import RelayStore
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// What was acknowledged besides messages holds for the next daemon, too.
+  @Suite struct WishTests {
+    @Test func `a waiting message that was changed or taken back stays so when the daemon is killed`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("old words", id: "2")
+        try await relay.messenger.say("not this", id: "3")
+        _ = try await relay.messenger.request(
+          MessageEdited(
+            id: "2", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), text: "new words"))
+        _ = try await relay.messenger.request(MessageDeleted(id: "3", conversation: Conversation(id: "c1")))
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .stopped)
+        let answers = await relay.messenger.texts(role: .answer).filter { $0.hasPrefix("You wrote:") }
+        #expect(answers.count == 1)
+        #expect(answers[0].hasPrefix("You wrote: new words"))
+      }
+    }
+
+    @Test func `a waiting message is changed in the session it is for`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 60", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("old words", id: "2")
+        try await relay.messenger.say("/new second", id: "3")
+        _ = await relay.messenger.waitForOutcome(of: "3")
+        let edit = MessageEdited(
+          id: "2", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), text: "new words")
+        _ = try await relay.messenger.request(edit)
+        // The same once more changes nothing.
+        _ = try await relay.messenger.request(edit)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.texts().count { $0.contains("The waiting message was replaced") } == 1)
+        try await relay.messenger.say("/use 1", id: "4")
+        _ = await relay.messenger.waitForOutcome(of: "4")
+        let folder = try #require(try await relay.status().sessions.first?.sessionFile)
+        let session = String(decoding: FileManager.default.contents(atPath: folder) ?? Data(), as: UTF8.self)
+        #expect(session.contains("new words"))
+        #expect(!session.contains("old words"))
+      }
+    }
+
+    @Test func `a button that was pressed is known to the next daemon`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.press("gone:1", id: "b1")
+        await relay.messenger.waitForText("That question is settled already")
+        let press = ActionInvoked(
+          id: "b1", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), action: "gone:1")
+        #expect(try await !relay.messenger.request(press).stored)
+        try await relay.killAndStart()
+        #expect(try await !relay.messenger.request(press).stored)
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts().count { $0.contains("That question is settled already") } == 1)
+      }
+    }
+
+    @Test func `a compaction that was cut short is told`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("/compact", id: "2")
+        // Acknowledged, and handled: what follows it in the conversation is.
+        try await relay.messenger.say("/help", id: "3")
+        _ = await relay.messenger.waitForOutcome(of: "3")
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        #expect(
+          await relay.messenger.texts().count { $0.contains("while it handled \"/compact\": it may or may not") } == 1)
+      }
+    }
+
+    @Test func `a plugin that is switched off stays so`() async throws {
+      try await RelayFixture.run { relay in
+        let off = try await relay.command("plugins", "disable", "formatter")
+        #expect(off.exit == .exited(0), "\(off.errors)")
+        try await relay.killAndStart()
+        #expect(try await relay.plugin("formatter")?.state == .disabled)
+        #expect(try await relay.command("plugins", "enable", "formatter").exit == .exited(0))
+        try await relay.killAndStart()
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "formatter" && $0.state == .running }
+        }
+      }
+    }
+
+    @Test func `a send waits as long as the platform said, whichever daemon sends it`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "0")
+        _ = await relay.messenger.waitForOutcome(of: "0")
+        await relay.messenger.fail(
+          MessageSend.method, with: [DeliveryFailure.rateLimited(retryAfter: 3_600).wireError])
+        try await relay.messenger.say("/help", id: "1")
+        try await relay.waitForTries(1)
+        try await relay.killAndStart()
+        try await relay.messenger.say("hello", id: "2", in: "c2")
+        await relay.messenger.waitForText("You wrote: hello", in: "c2")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("Write to the agent") })
+        let status = try await relay.status()
+        #expect(status.deliveries.map(\.waiting) == [1])
+        try await relay.waitForTries(1)
+      }
+    }
+
+    @Test func `tries are counted over daemons, and what was given up is shown`() async throws {
+      let config = RelayFixture.usualConfig + "\ndelivery: {attempts: 2}\n"
+      try await RelayFixture.run(config: config) { relay in
+        let refusal = DeliveryFailure.transient("the platform is not well").wireError
+        let later = DeliveryFailure.rateLimited(retryAfter: 0.5).wireError
+        await relay.messenger.fail(MessageSend.method, with: [later])
+        try await relay.messenger.say("/help", id: "1")
+        try await relay.waitForTries(1)
+        await relay.messenger.fail(MessageSend.method, with: [refusal])
+        try await relay.killAndStart()
+        let status = try await relay.waitForStatus { $0.deliveries.contains { $0.failed == 1 } }
+        #expect(status.deliveries.first?.lastFailure == "given up after 2 tries")
+        let shown = try await relay.command("status")
+        #expect(
+          shown.output.contains { $0.contains("1 given up  the last: given up after 2 tries") }, "\(shown.output)")
+      }
+    }
+
+    @Test func `a file that has gone meanwhile is told`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        _ = await relay.stop()
+        let store = try SQLiteStore(path: relay.folders.database)
+        let file = FileSend(
+          key: "k", conversation: "c1", path: relay.scratch.path + "/gone.png", name: "chart.png", mime: "image/png")
+        try await store.recordOutbound(
+          [
+            OutboundRecord(
+              key: "k", conversation: ConversationKey(instance: "fake/default", conversation: "c1"),
+              request: .file(file))
+          ], ending: nil, closing: nil)
+        await store.close()
+        try await relay.start()
+        await relay.messenger.waitForText("chart.png could not be shown here")
+        try await relay.waitForStatus { $0.deliveries.contains { $0.lastFailure == "the file is gone" } }
+      }
+    }
+  }
+}
+
+extension RelayFixture {
+  /// Waits until it is stored that a send has failed so often.
+  fileprivate func waitForTries(_ count: Int) async throws {
+    let store = try SQLiteStore(path: folders.database)
+    while try await !store.unfinishedOutbound(of: "fake/default").contains(where: { $0.tries.failed == count }) {
+      // Pacing only.
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    await store.close()
+  }
+}
