@@ -18,7 +18,7 @@ import Testing
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
     try await store.advance(message("3").key, to: .dispatching(session: "s", after: nil))
     for id in ["2", "3"] {
-      try await store.replace(message(id).key, text: "changed")
+      _ = try await store.replace(message(id).key, text: "changed")
       try await store.withdraw(message(id).key)
     }
     let left = try await store.unfinishedMessages(of: "discord.default")

@@ -107,10 +107,10 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
   @Test func `changed words replace the old ones, unless the message has ended`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1", "old"), state: nil)
-    try await store.replace(message("1").key, text: "new")
+    _ = try await store.replace(message("1").key, text: "new")
     #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("1", "new")])
     try await store.advance(message("1").key, to: .settled)
-    try await store.replace(message("1").key, text: "newer")
+    _ = try await store.replace(message("1").key, text: "newer")
     #expect(try await store.stage(of: message("1").key) == .settled)
   }
 

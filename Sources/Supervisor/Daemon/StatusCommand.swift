@@ -63,9 +63,9 @@ enum StatusText {
     lines += plugins(status.plugins)
     lines.append("Sessions:")
     lines += sessions(status.sessions)
-    if !status.deliveries.isEmpty {
+    if let known = status.deliveries, !known.isEmpty {
       lines.append("Deliveries:")
-      lines += deliveries(status.deliveries)
+      lines += deliveries(known)
     }
     lines += status.problems.map { "Problem: \($0)" }
     return lines.joined(separator: "\n")

@@ -157,7 +157,7 @@ package struct MessageEnd: Sendable, Equatable {
 package enum OutboundResult: Sendable, Equatable {
   case sent(message: String)
   case failed(String)
-  /// Its messenger will not be back.
+  /// Nobody wants it any more: its messenger will not be back, or something else took its place.
   case abandoned
 }
 

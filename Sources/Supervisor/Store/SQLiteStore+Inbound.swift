@@ -139,17 +139,18 @@ extension SQLiteStore: Store {
       .real(stage.isFinal ? time : nil))
   }
 
-  package func replace(_ key: MessageKey, text: String) async throws {
+  package func replace(_ key: MessageKey, text: String) async throws -> MessageReceived? {
     let key = key.values
-    try await commits.write { connection in
+    return try await commits.write { connection in
       let found = try connection.rows(
         "SELECT body FROM message WHERE \(Self.whichMessage) AND stage = 0", key.0, key.1, key.2
       ) { try JSONCoding.decode(MessageReceived.self, from: $0.blob(0)) }
-      guard var message = found.first else { return }
+      guard var message = found.first else { return nil }
       message.text = text
       try connection.run(
         "UPDATE message SET body = ?4 WHERE \(Self.whichMessage)", key.0, key.1, key.2,
         .blob(try JSONCoding.encode(message)))
+      return message
     }
   }
 

@@ -61,12 +61,15 @@ extension OutboundResult {
 }
 
 extension SQLiteStore {
-  package func recordOutbound(_ records: [OutboundRecord], ending: MessageEnd?, closing: String?) async throws {
+  package func recordOutbound(
+    _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?
+  ) async throws {
     let rows = try records.map { ($0, try $0.request.encoded()) }
     let time = now()
     try await commits.write { connection in
       if let ending { try Self.end(ending, at: time, connection) }
       if let closing { try Self.close(closing, connection) }
+      if let superseding { try Self.settle(superseding, .abandoned, at: time, connection) }
       for (record, body) in rows {
         try connection.run(
           "INSERT INTO outbound (key, instance, conversation, kind, body, isOpen) VALUES (?, ?, ?, ?, ?, ?)",
@@ -78,16 +81,22 @@ extension SQLiteStore {
 
   package func settleOutboundSoon(_ key: String, _ result: OutboundResult) {
     let time = now()
-    commits.write { connection in
-      try connection.run(
-        """
-        UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, isOpen = CASE WHEN ?2 = 0 THEN isOpen ELSE 0 END,
-          body = CASE WHEN ?2 = 0 AND isOpen THEN body END
-        WHERE key = ?1
-        """, .text(key), .integer(result.code), .text(result.detail), .real(time))
+    commits.write {
+      try Self.settle(key, result, at: time, $0)
     } then: { [report] outcome in
       if case .failure(let error) = outcome { report("what became of a message could not be stored: \(error)") }
     }
+  }
+
+  private static func settle(
+    _ key: String, _ result: OutboundResult, at time: Double, _ connection: SQLiteConnection
+  ) throws {
+    try connection.run(
+      """
+      UPDATE outbound SET result = ?2, detail = ?3, settledAt = ?4, isOpen = CASE WHEN ?2 = 0 THEN isOpen ELSE 0 END,
+        body = CASE WHEN ?2 = 0 AND isOpen THEN body END
+      WHERE key = ?1
+      """, .text(key), .integer(result.code), .text(result.detail), .real(time))
   }
 
   package func retryOutboundSoon(_ key: String, _ tries: SendTries) {

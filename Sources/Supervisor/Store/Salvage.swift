@@ -15,7 +15,7 @@ package enum Salvage {
   }
 
   private static let suffixes = ["", "-wal", "-shm"]
-  private static let tables = ["message", "outbound", "session", "binding", "pluginState", "backoff"]
+  private static let tables = ["message", "outbound", "session", "binding", "pluginState", "backoff", "switchedOff"]
 
   /// Puts the database aside, and makes a new one of what can be read of it. For when no daemon runs.
   ///

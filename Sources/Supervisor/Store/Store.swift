@@ -25,7 +25,9 @@ package protocol Store: Sendable {
   /// Ends that the messenger has not been told of.
   func untoldEnds(of instance: String) async throws -> [MessageEnd]
   /// Keeps the new words of a message that waits; what an agent may have stays as it was given.
-  func replace(_ key: MessageKey, text: String) async throws
+  ///
+  /// - Returns: the message as it is now; nil when it does not wait.
+  func replace(_ key: MessageKey, text: String) async throws -> MessageReceived?
   /// Keeps that a message is not to be run if it still waits.
   func withdraw(_ key: MessageKey) async throws
   /// Messages of an instance that have not ended, oldest first.
@@ -35,9 +37,10 @@ package protocol Store: Sendable {
 
   // MARK: Outbound
 
-  /// Records what is about to be sent and, in the same step, the end of the message that it reports, and that what was
-  /// sent under the key `closing` needs no further change.
-  func recordOutbound(_ records: [OutboundRecord], ending: MessageEnd?, closing: String?) async throws
+  /// Records what is about to be sent and, in the same step, the end of the message that it reports, that what was sent
+  /// under the key `closing` needs no further change, and that it takes the place of what is recorded as `superseding`.
+  func recordOutbound(
+    _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
   func settleOutboundSoon(_ key: String, _ result: OutboundResult)
   /// Records that it was tried in vain, so that the next daemon neither begins anew nor hurries.
@@ -77,4 +80,12 @@ package protocol Store: Sendable {
   func instances() async throws -> Set<String>
   /// An instance will not be back: its messages are dropped, and what was to be said to it is not said.
   func forget(instance: String) async throws
+}
+
+extension Store {
+  package func recordOutbound(
+    _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil
+  ) async throws {
+    try await recordOutbound(records, ending: ending, closing: closing, superseding: nil)
+  }
 }

@@ -107,7 +107,7 @@ package struct Day: Sendable {
       await messenger.wait { $0.outcomes[line.tag] != nil || $0.openQuestion(line.tag) != nil }
       if let question = await messenger.openQuestion(line.tag) {
         if line.number % 2 == 0, let button = question.buttons?.first?.first?.id {
-          try await insist { try await messenger.press(button, id: line.tag + "b", in: conversation) }
+          try await insist { try await messenger.press(button, id: line.tag + question.id, in: conversation) }
           await messenger.wait { $0.outcomes[line.tag] != nil || $0.openQuestion(line.tag)?.id != question.id }
         } else {
           let reply = "\(line.tag)r\(question.id)"

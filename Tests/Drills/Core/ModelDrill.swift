@@ -93,7 +93,7 @@ package struct ModelDrill: Sendable {
         model.withLock { $0.days }, relay.messenger,
         // What has ended its messenger twice is set aside as it is, and said again with the mark.
         mayRepeat: walk.platform == .nothing || relay.log.contains { $0.contains("was set aside") },
-        isInOrder: false)
+        isInOrder: false, mayLeave: walk.lostReceipts)
       problems += model.withLock { $0.problems } + ledger.lost + ledger.duplicated + ledger.problems
       if !problems.isEmpty { problems += relay.log.suffix(20).map { "| \($0)" } }
     }

@@ -54,6 +54,18 @@ package struct Walk: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Receipts that it may lose.
+  var lostReceipts: Int {
+    events.reduce(0) { sum, event in
+      switch event {
+      // The messenger dies of it.
+      case .crash(.daemon), .crash(.messenger), .loseReceipt: sum + RelayModel.conversations.count
+      case .doubt(let times): sum + times
+      default: sum
+      }
+    }
+  }
+
   package var description: String {
     "walk \(seed) on a platform with \(platform):\n" + events.map { "    \($0)" }.joined(separator: "\n")
   }

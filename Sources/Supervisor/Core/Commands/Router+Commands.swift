@@ -124,8 +124,11 @@ extension Router {
     let isBusy = await session.isBusy
     // Behind everything that waits; the conversation goes on meanwhile.
     router.nursery.add {
-      let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments)
-      await router.settle(call.message, call.key, saying: result)
+      if let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments) {
+        await router.settle(call.message, call.key, saying: result)
+      } else {
+        await router.postpone(call.message, call.key)
+      }
     }
     return isBusy ? nil : "Compacting…"
   }

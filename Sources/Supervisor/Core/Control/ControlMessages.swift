@@ -19,8 +19,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var agent: String?
   package var plugins: [PluginStatus]
   package var sessions: [SessionStatus]
-  /// Instances with something on its way, or given up.
-  package var deliveries: [DeliveryStatus]
+  /// Instances with something on its way, or given up. Nil from a daemon of before there was this.
+  package var deliveries: [DeliveryStatus]?
   /// Things a person should mend.
   package var problems: [String]
   /// How often it has been replaced by another program in the same process.

@@ -16,6 +16,8 @@ package actor PluginHost {
   private var specifications: [String: PluginSpecification] = [:]
   /// Switched off by hand until switched on again.
   private var disabled: Set<String> = []
+  /// Which are switched off is known.
+  private var isReady = false
   /// Not gone on with yet.
   private var adopted: [String: PluginHandover]
   private var problems: [String] = []
@@ -51,6 +53,7 @@ package actor PluginHost {
     } catch {
       surroundings.log("which plugins are switched off could not be read, so all are started: \(error)")
     }
+    isReady = true
     let changes = Mailbox<Void>(merge: { _, _ in true })
     nursery.add { [self] in
       while await changes.next() != nil { await rescan() }
@@ -103,7 +106,7 @@ package actor PluginHost {
 
   /// Looks at the folders again and makes what runs agree with what is there.
   package func rescan() async {
-    guard !stopping else { return }
+    guard !stopping, isReady else { return }
     renewWatches()
     let found = discovery.scan()
     let wanted = Self.specifications(found.plugins, config)
@@ -236,7 +239,8 @@ package actor PluginHost {
     case .enable:
       if let obstacle = await keep(name, isOff: false) { return obstacle }
       disabled.remove(name)
-      if instances[name] == nil { start(specification) }
+      // It may have changed, or gone, meanwhile.
+      if instances[name] == nil, let present = specifications[name] { start(present) }
     case .disable:
       if let obstacle = await keep(name, isOff: true) { return obstacle }
       disabled.insert(name)

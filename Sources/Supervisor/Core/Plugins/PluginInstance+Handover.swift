@@ -17,7 +17,7 @@ package struct PluginHandover: Codable, Sendable {
   var settings: JSONValue
   var restarts: Int
   /// Its earlier ends, as ages.
-  var history: RestartPolicy.History
+  var history: RestartPolicy.History?
 }
 
 // How a plugin passes from one program of this process to the next.

@@ -96,11 +96,15 @@ package actor PluginInstance {
       name: specification.name, state: .starting, path: specification.executable.path,
       restarts: adopted?.restarts ?? 0)
     stateSince = surroundings.timekeeper.now()
-    history = adopted?.history.flipped(at: stateSince) ?? RestartPolicy.History()
+    history = adopted?.history?.flipped(at: stateSince) ?? RestartPolicy.History()
   }
 
-  /// The next program's clock may begin anew.
-  var historyForHandover: RestartPolicy.History { history.flipped(at: surroundings.timekeeper.now()) }
+  /// What the next program is to know of earlier ends; its clock may begin anew. It does not know how long this life has
+  /// been well.
+  var historyForHandover: RestartPolicy.History? {
+    let now = surroundings.timekeeper.now()
+    return now - stateSince < surroundings.restart.healthyAfter ? history.flipped(at: now) : nil
+  }
 
   package func report() -> PluginStatus {
     var report = status

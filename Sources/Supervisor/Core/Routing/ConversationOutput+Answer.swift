@@ -111,12 +111,10 @@ extension ConversationOutput {
         if let record { delivery.store.retryOutboundSoon(record, SendTries(failed: number + 1, wait: delay)) }
         guard await timekeeper.sleep(for: delay) else { return }
       case .gone:
-        await begin(text, streaming: streaming)
-        delivery.settle(record, .sent(message: stream.message ?? message))
+        await begin(text, streaming: streaming, superseding: record)
         return
       case .failed:
-        await giveUpEditing(text, streaming: streaming)
-        delivery.settle(record, .sent(message: stream.message ?? message))
+        await giveUpEditing(text, streaming: streaming, as: record)
         return
       case .over: return
       case .lost:
@@ -129,24 +127,30 @@ extension ConversationOutput {
         }
       }
     }
-    await giveUpEditing(text, streaming: streaming)
-    delivery.settle(record, .failed("given up after \(delivery.maximumAttempts) tries"))
+    delivery.log("\(key): changing a message was given up after \(delivery.maximumAttempts) tries")
+    await giveUpEditing(text, streaming: streaming, as: record)
   }
 
   /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text
   /// comes as a message of its own.
-  func giveUpEditing(_ text: String, streaming: Bool) async {
+  private func giveUpEditing(_ text: String, streaming: Bool, as record: String?) async {
     if streaming {
       stream.isStuck = true
     } else if text != stream.shown {
-      await begin(text, streaming: false)
+      await begin(text, streaming: false, superseding: record)
+    } else {
+      delivery.settle(record, .abandoned)
     }
   }
 
   @discardableResult
-  func begin(_ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = []) async -> Bool {
+  func begin(
+    _ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = [], superseding: String? = nil
+  ) async -> Bool {
     // Not a third time; what is longer may be tried, and says that it may repeat something.
-    if text == stream.setAside { return await delivery.record(rest, closing: stream.key) }
+    if text == stream.setAside {
+      return await delivery.record(rest, closing: stream.key, superseding: superseding)
+    }
     let mark = stream.setAside == nil ? "" : Delivery.repeatMark
     let record = delivery.compose(mark + text, role: .answer, streaming: streaming)
     if streaming {
@@ -155,7 +159,7 @@ extension ConversationOutput {
     }
     // One that is gone from the platform may have been growing under it.
     let before = stream.key
-    let isRecorded = await delivery.record([record] + rest, closing: before)
+    let isRecorded = await delivery.record([record] + rest, closing: before, superseding: superseding)
     if let before { checkpoints.remove(before) }
     let sent = isRecorded ? await delivery.sendRecorded(record) : nil
     if sent == nil { isIncomplete = true }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import RelayStore
 internal import RelayWire
 
@@ -18,19 +17,17 @@ extension ConversationOutput {
       await delivery.closeDialog(dialog.dialog, shown: sent, text: text)
     case .file(let file):
       // A restored database may name files that have gone since.
-      let isThere = FileManager.default.fileExists(atPath: file.path)
-      if !isThere { delivery.settle(unfinished.record.key, .failed("the file is gone")) }
-      guard isThere, await delivery.resend(unfinished) else {
-        return await say("⚠️ \(SafeText.line(file.name)) could not be shown here; the session has it.", .notice)
+      if await !delivery.resend(unfinished) {
+        await say("⚠️ \(SafeText.line(file.name)) could not be shown here; the session has it.", .notice)
       }
-      if !Task.isCancelled { removeSpooled(file.path) }
+      await removeSpooled(file.path)
     default: _ = await delivery.resend(unfinished)
     }
   }
 
   private func found(_ unfinished: UnfinishedOutbound) async -> Delivery.Sent? {
     if let sent = await delivery.whereabouts(of: unfinished) { return sent }
-    if !Task.isCancelled { delivery.settle(unfinished.record.key, .failed("it was withdrawn")) }
+    if !Task.isCancelled { delivery.settle(unfinished.record.key, .abandoned) }
     return nil
   }
 

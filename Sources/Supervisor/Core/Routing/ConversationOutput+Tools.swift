@@ -62,12 +62,18 @@ extension ConversationOutput {
       return
     }
     let sent = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
-    // The next daemon sends it, if this one did not.
-    if Task.isCancelled { return }
-    if sent == nil { isIncomplete = true }
-    removeSpooled(path)
+    if sent == nil, !Task.isCancelled { isIncomplete = true }
+    await removeSpooled(path)
   }
 
-  /// Sent or given up; what cannot be removed stays in a folder of the instance's own.
-  func removeSpooled(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+  /// Removes a file that was sent or given up, once that is stored: the next daemon sends it, if this one did not.
+  func removeSpooled(_ path: String) async {
+    do {
+      try await delivery.store.settled()
+      if Task.isCancelled { return }
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      delivery.log("\(key): a file that is no longer needed is left behind: \(error)")
+    }
+  }
 }

@@ -22,11 +22,14 @@ extension Delivery {
   /// - Parameters:
   ///   - ending: the message whose end this reports.
   ///   - closing: what was sent under this key needs no further change.
-  func record(_ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil) async -> Bool {
-    if records.isEmpty, ending == nil, closing == nil { return true }
+  ///   - superseding: what was recorded under this key is not to be sent any more.
+  func record(
+    _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
+  ) async -> Bool {
+    if records.isEmpty, ending == nil, closing == nil, superseding == nil { return true }
     for number in 0..<maximumAttempts {
       do {
-        try await store.recordOutbound(records, ending: ending, closing: closing)
+        try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
         return true
       } catch {
         log("\(conversation): a message is not sent before it is recorded: \(error)")
@@ -78,21 +81,26 @@ extension Delivery {
         guard await timekeeper.sleep(for: delay) else { return true }
       case .lost:
         deaths += 1
+        store.retryOutboundSoon(key, SendTries(failed: number + 1))
         guard deaths < Self.maximumDeaths else {
-          settle(key, .failed("it ended the messenger"))
+          log("\(conversation): a change of a message ended its messenger \(deaths) times and was set aside")
+          settle(key, .failed("it ended the messenger \(deaths) times"))
           return false
         }
-      case .gone, .failed:
-        // As for one that is gone while it grows: what it was to say comes as a message of its own.
-        let sent = await send(compose(edit.text, role: .answer))
-        if sent == nil, Task.isCancelled { return true }
-        settle(key, sent.map { .sent(message: $0.message) } ?? .failed("it cannot be changed any more"))
-        return sent != nil
+      case .gone, .failed: return await sendInstead(edit, key: key)
       case .over: return true
       }
     }
-    settle(key, .failed("given up after \(maximumAttempts) tries"))
-    return false
+    log("\(conversation): changing a message was given up after \(maximumAttempts) tries")
+    return await sendInstead(edit, key: key)
+  }
+
+  /// What a message cannot be changed to say any more comes as a message of its own.
+  private func sendInstead(_ edit: MessageEdit, key: String) async -> Bool {
+    let record = compose(edit.text, role: .answer)
+    guard await self.record([record], superseding: key) else { return Task.isCancelled }
+    let sent = await sendRecorded(record)
+    return sent != nil || Task.isCancelled
   }
 
   /// The tries that are left.

@@ -9,18 +9,22 @@ extension Router {
     switch arrival {
     case .message(let message, let link): await process(message, link, key)
     case .action(let action): await process(action, key)
-    case .edit(let edit): await process(edit, key)
+    case .edit(let edit, let waiting): await process(edit, waiting, key)
     case .deletion(let deletion): await process(deletion, key)
     case .recovered(let unfinished, let link): await process(unfinished, link, key)
     }
   }
 
-  private func process(_ edit: MessageEdited, _ key: ConversationKey) async {
-    let message = MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
-    let text = PromptText.compose(message)
-    let change = await changeWaiting { session in
-      await session.replace(MessageKey(conversation: key, id: edit.id), text: text, typed: edit.text)
+  private func process(_ edit: MessageEdited, _ waiting: MessageReceived?, _ key: ConversationKey) async {
+    let message =
+      waiting ?? MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
+    let messageKey = MessageKey(conversation: key, id: edit.id)
+    guard let words = Self.words(of: message) else {
+      guard await changeWaiting({ await $0.holds(messageKey) }) != .unknown else { return }
+      return await say("✏️ A waiting message cannot be made a command; write the command by itself.", to: key)
     }
+    let text = PromptText.compose(words)
+    let change = await changeWaiting { await $0.replace(messageKey, text: text, typed: words.text) }
     switch change {
     case .done: await say("✏️ The waiting message was replaced.", to: key)
     case .tooLate: await say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
@@ -82,6 +86,15 @@ extension Router {
     return .command(command.name, arguments: arguments)
   }
 
+  /// What of a message is for the agent; nil for a command that is none of its.
+  static func words(of message: MessageReceived) -> MessageReceived? {
+    guard case .command(let name, let arguments) = kind(of: message) else { return message }
+    guard CommandRegistry.command(name)?.weight == .prompt else { return nil }
+    var words = message
+    words.text = arguments
+    return words
+  }
+
   private func run(_ command: Command, _ call: CommandCall, _ key: ConversationKey) async {
     switch command.weight {
     case .prompt:
@@ -116,6 +129,15 @@ extension Router {
     } catch {
       log("\(key.conversation): that a message is being handled could not be stored: \(error)")
       return false
+    }
+  }
+
+  /// It was not begun: the next daemon does it.
+  func postpone(_ message: MessageReceived, _ key: ConversationKey) async {
+    do {
+      try await store.advance(MessageKey(conversation: key, id: message.id), to: .received)
+    } catch {
+      log("\(key): that a message waits could not be stored: \(error)")
     }
   }
 
@@ -164,8 +186,12 @@ extension Router {
       prompt.isUncertain = true
       prompt.entryBefore = after
     }
-    if mode == .steer, await session.steer(prompt) {
-      return "↪️ Told the working agent."
+    if mode == .steer {
+      switch await session.steer(prompt) {
+      case .taken: return "↪️ Told the working agent."
+      case .refused: break
+      case .unknown: prompt.isUncertain = true
+      }
     }
     switch await session.enqueue(prompt) {
     case .next: return nil

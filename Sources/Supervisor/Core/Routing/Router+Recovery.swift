@@ -87,13 +87,7 @@ extension Router {
           + "for the agent, write it again.", MessageEnd(unfinished.stored.key, .dropped, .failed))
     case .received, .dispatching:
       // Never the answer to a question: those of before are gone, and those of now were not asked yet.
-      guard case .command(let name, let arguments) = Self.kind(of: message) else {
-        _ = await prompt(message, link, as: .followUp, earlier: unfinished)
-        return
-      }
-      guard name == "steer" || name == "followup" else { return await process(message, link, key) }
-      var words = message
-      words.text = arguments
+      guard let words = Self.words(of: message) else { return await process(message, link, key) }
       _ = await prompt(words, link, as: .followUp, earlier: unfinished)
     case .handling:
       report(
@@ -126,7 +120,7 @@ extension Router {
 
   /// A session that the conversation has turned away from asks something over a message of it, and waits.
   func tellOfQuestion(_ record: DialogRecord, to key: ConversationKey) async {
-    guard let name = await host.session(record.session)?.name else { return }
+    guard dialogs.record(record.id) != nil, let name = await host.session(record.session)?.name else { return }
     let title = SafeText.line(record.dialog.title, limit: 200)
     await say("❓ The session \(name), which you left, asks: \(title)\nTo answer: /use \(name)", to: key)
   }

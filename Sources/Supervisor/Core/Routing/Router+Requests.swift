@@ -115,8 +115,11 @@ extension Router {
       let key = key(link, edit.conversation)
       accepting.withLock { $0 += 1 }
       defer { accepting.withLock { $0 -= 1 } }
-      try await store.replace(MessageKey(conversation: key, id: edit.id), text: edit.text)
-      places[key]?.inbox.post(.edit(edit))
+      let message = MessageReceived(
+        id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
+      let canWait = Self.words(of: message) != nil
+      let waiting = canWait ? try await store.replace(MessageKey(conversation: key, id: edit.id), text: edit.text) : nil
+      places[key]?.inbox.post(.edit(edit, waiting))
     }
     request.reply(Empty())
   }

@@ -48,7 +48,8 @@ package actor Router: PluginAudience {
   enum Arrival: Sendable {
     case message(MessageReceived, PluginLink)
     case action(ActionInvoked)
-    case edit(MessageEdited)
+    /// With the message as it waits now, where it does.
+    case edit(MessageEdited, MessageReceived?)
     case deletion(MessageDeleted)
     /// A message of an earlier daemon.
     case recovered(UnfinishedMessage, PluginLink)

@@ -226,13 +226,13 @@ extension Session {
       let steering = run?.steering ?? []
       run?.steering = []
       if wasStopped {
-        requeue(steering)
+        await requeue(steering)
         await conclude(prompt, .aborted, run?.accepted == true ? .interrupted : .dropped)
         return
       }
       restarts += 1
       surroundings.log("session \(name): pi ended in mid-run with \(why)")
-      requeue(steering)
+      await requeue(steering)
       guard run?.accepted == true else { return await retry(prompt, why, after: last) }
       await conclude(prompt, .failed(Self.interruption("The agent ended unexpectedly (\(why)).")), .interrupted)
     }
@@ -292,6 +292,7 @@ extension Session {
     run = nil
     emit(.notice("The agent ended (\(why)) before it was seen to take the message; it is started again."))
     queue.prepend(.prompt(again))
+    if !again.isUncertain { await advance(again, .received) }
   }
 
   /// Whether a message that may have reached an earlier life of the agent is to be sent: not when the session has it,
@@ -322,8 +323,10 @@ extension Session {
     }
   }
 
-  private func requeue(_ steering: [Prompt]) {
+  /// The agent has not taken these: they wait as before.
+  private func requeue(_ steering: [Prompt]) async {
     for prompt in steering.reversed() { queue.prepend(.prompt(prompt)) }
+    for prompt in steering { await advance(prompt, .received) }
   }
 
   private func conclude(_ prompt: Prompt, _ end: RunEnd, _ stage: MessageStage) async {
@@ -337,7 +340,7 @@ extension Session {
     emit(.runEnded(prompt.key, end, stage))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.
-      requeue(left)
+      await requeue(left)
       await stopAgent()
     }
   }

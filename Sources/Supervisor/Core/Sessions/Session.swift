@@ -26,7 +26,7 @@ package actor Session {
 
   enum Work: Sendable {
     case prompt(Prompt)
-    case compact(String?, CheckedContinuation<String, Never>)
+    case compact(String?, CheckedContinuation<String?, Never>)
   }
 
   /// How a run came to its end.
@@ -131,29 +131,48 @@ package actor Session {
     return before == 0 ? .next : .queued(before)
   }
 
-  /// Gives a message to the run in progress; false when there is none that would take it.
-  package func steer(_ prompt: Prompt) async -> Bool {
+  package enum Steering: Sendable, Equatable {
+    case taken
+    /// There is no run that would take it, or it refused.
+    case refused
+    /// pi did not say.
+    case unknown
+  }
+
+  /// Gives a message to the run in progress.
+  package func steer(_ prompt: Prompt) async -> Steering {
     // An idle pi would keep the text for its next prompt: only a run that has begun and not ended takes it now.
-    guard run?.takesSteering == true, let connection else { return false }
+    guard run?.takesSteering == true, let connection else { return .refused }
     let prepared = await surroundings.prepare(prompt)
     // What the model cannot take goes the other way, where the person is told.
-    guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else { return false }
+    guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else {
+      return .refused
+    }
     // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
     do {
       try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: nil))
     } catch {
       surroundings.log("session \(name): a message was not given to the working agent: \(error)")
-      return false
+      return .refused
     }
-    guard run?.takesSteering == true, self.connection === connection else { return false }
+    guard run?.takesSteering == true, self.connection === connection else {
+      await advance(prompt, .received)
+      return .refused
+    }
     run?.steering.append(prompt)
     let command = PiCommand.steer(prepared.text, images: prepared.images)
-    let answer = try? await connection.send(command, within: pi.answerTimeout)
-    if answer?.success == true { return true }
-    // Refused, or nobody knows: it goes the other way, unless it was taken or put back into the queue meanwhile.
-    guard let index = run?.steering.firstIndex(of: prompt) else { return true }
+    let outcome: Steering
+    do {
+      outcome = try await connection.send(command, within: pi.answerTimeout).success ? .taken : .refused
+    } catch {
+      // One that has ended took nothing that was not heard of.
+      outcome = if case .timedOut = error { .unknown } else { .refused }
+    }
+    // It may have been taken, or put back into the queue, meanwhile.
+    guard outcome != .taken, let index = run?.steering.firstIndex(of: prompt) else { return .taken }
     run?.steering.remove(at: index)
-    return false
+    if outcome == .refused { await advance(prompt, .received) }
+    return outcome
   }
 
   package enum Change: Sendable, Equatable {
@@ -164,6 +183,13 @@ package actor Session {
     case tooLate
     /// It is no message that waits or runs here.
     case unknown
+  }
+
+  /// `done` where the agent does not have the message yet.
+  package func holds(_ key: MessageKey) -> Change {
+    let waits = queue.contains { if case .prompt(let prompt) = $0 { prompt.key == key } else { false } }
+    if waits { return .done }
+    return run?.prompt?.key == key ? .tooLate : .unknown
   }
 
   /// Replaces the text of a message that the agent does not have yet.
@@ -259,10 +285,11 @@ package actor Session {
     }
   }
 
-  /// Shortens the session's context, when everything before has run. Answers with words for the person.
-  package func compact(_ instructions: String?) async -> String {
+  /// Shortens the session's context, when everything before has run. Answers with words for the person; nil when the
+  /// daemon ends first.
+  package func compact(_ instructions: String?) async -> String? {
     await withCheckedContinuation { continuation in
-      guard !closed else { return continuation.resume(returning: "The session is closed.") }
+      guard !closed else { return continuation.resume(returning: isParked ? nil : "The session is closed.") }
       queue.append(.compact(instructions, continuation))
       wakes.post(())
     }
@@ -334,7 +361,7 @@ package actor Session {
     let isRunning = run?.accepted == true
     closed = true
     isParked = true
-    for case .compact(_, let continuation) in queue { continuation.resume(returning: "pi-relayd is stopping.") }
+    for case .compact(_, let continuation) in queue { continuation.resume(returning: nil) }
     queue = []
     withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
