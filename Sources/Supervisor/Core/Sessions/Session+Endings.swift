@@ -1,0 +1,120 @@
+internal import DequeModule
+internal import PiRPC
+internal import RelayStore
+
+// How a run ends: by itself, with the agent, or with the daemon; and what becomes of its message.
+extension Session {
+  func finish(_ prompt: Prompt, _ ending: Ending, after last: String?) async {
+    switch ending {
+    case .ended(let end):
+      // A refusal was not taken; anything else was.
+      await conclude(prompt, end, run?.accepted == true || end == .handled ? .settled : .dropped)
+    case .died(let exit, let words):
+      let why = "\(exit)" + (words.map { ": \($0)" } ?? "")
+      let wasStopped = closed || run?.aborting == true
+      if isParked { return await park(prompt) }
+      let steering = run?.steering ?? []
+      run?.steering = []
+      if wasStopped {
+        await requeue(steering)
+        await conclude(prompt, .aborted, run?.accepted == true ? .interrupted : .dropped)
+        return
+      }
+      restarts += 1
+      surroundings.log("session \(name): pi ended in mid-run with \(why)")
+      await requeue(steering)
+      guard run?.accepted == true else { return await retry(prompt, why, after: last) }
+      await conclude(prompt, .failed(Self.interruption("The agent ended unexpectedly (\(why)).")), .interrupted)
+    }
+  }
+
+  static func interruption(_ why: String) -> String {
+    "\(why) What it had said is above; it is not run again by itself. The session goes on with your next message."
+  }
+
+  /// The daemon ends, and the message has not reached the agent: it stays as it is stored.
+  func leave() {
+    run = nil
+  }
+
+  /// The daemon ends in the middle of a run.
+  func park(_ prompt: Prompt) async {
+    // Whether the agent has it is looked up by the next daemon.
+    guard run?.accepted == true else { return leave() }
+    await conclude(
+      prompt, .failed(Self.interruption("pi-relayd was stopped while the agent worked on this.")), .interrupted)
+  }
+
+  /// The agent ended and was not seen to take the message: it is sent again, once, unless the session has it.
+  func retry(_ prompt: Prompt, _ why: String, after last: String?) async {
+    var again = prompt
+    again.attempts += 1
+    if run?.isGiven == true {
+      again.entryBefore = last
+      again.isUncertain = true
+    }
+    if closed || run?.aborting == true { return await conclude(prompt, .aborted, .dropped) }
+    if again.attempts >= 2 {
+      await conclude(
+        prompt,
+        .failed(
+          "The agent ended twice (\(why)) before it took this message, so the message was set aside: "
+            + prompt.typed.prefix(200)), .dropped)
+      return
+    }
+    run = nil
+    emit(.notice("The agent ended (\(why)) before it was seen to take the message; it is started again."))
+    queue.prepend(.prompt(again))
+    if !again.isUncertain { await advance(again, .received) }
+  }
+
+  /// Whether a message that may have reached an earlier life of the agent is to be sent: not when the session has it,
+  /// and when nothing proves either way, only by the person's word.
+  func mayRun(_ prompt: Prompt, _ connection: PiConnection) async -> Bool {
+    switch await sessionHolds(after: prompt.entryBefore, connection) {
+    case .no: return true
+    case .yes:
+      await conclude(
+        prompt, .failed(Self.interruption("The agent was interrupted while it worked on this.")), .interrupted)
+      return false
+    case .unknown:
+      if isParked {
+        leave()
+        return false
+      }
+      let question =
+        "It is not known whether the agent took this message before it was interrupted: "
+        + SafeText.line(prompt.typed, limit: 200)
+      let answer = await ask(question, ["Run again", "Drop"])
+      if isParked {
+        leave()
+        return false
+      }
+      if answer == "Run again", run?.aborting == false { return true }
+      await conclude(prompt, .aborted, .dropped)
+      return false
+    }
+  }
+
+  /// The agent has not taken these: they wait as before.
+  func requeue(_ steering: [Prompt]) async {
+    for prompt in steering.reversed() { queue.prepend(.prompt(prompt)) }
+    for prompt in steering { await advance(prompt, .received) }
+  }
+
+  func conclude(_ prompt: Prompt, _ end: RunEnd, _ stage: MessageStage) async {
+    let taken = run?.takeTaken() ?? []
+    let left = run?.steering ?? []
+    run = nil
+    earlyEnding = nil
+    if connection != nil { activity = .idle }
+    cancelDialogs("the run has ended")
+    for prompt in taken { emit(.messageTaken(prompt.key)) }
+    emit(.runEnded(prompt.key, end, stage))
+    if !left.isEmpty {
+      // pi may hold copies for its next prompt; they live in its memory only.
+      await requeue(left)
+      await stopAgent()
+    }
+  }
+}

@@ -1,0 +1,127 @@
+internal import DequeModule
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+package import RelayStore
+
+// What people give to a session: messages, one of which is with pi at a time, and changes of those that wait.
+extension Session {
+  package enum Enqueued: Sendable, Equatable {
+    /// Work begins at once.
+    case next
+    /// It waits behind this many.
+    case queued(Int)
+    case full(Int)
+    /// The session is no more.
+    case closed
+    /// The daemon ends: the message stays as it is stored.
+    case parked
+  }
+
+  /// Takes a message; it runs when everything before it has.
+  package func enqueue(_ prompt: Prompt) -> Enqueued {
+    guard !closed else { return isParked ? .parked : .closed }
+    guard queue.count < settings.maximumQueued else { return .full(queue.count) }
+    let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
+    queue.append(.prompt(prompt))
+    wakes.post(())
+    return before == 0 ? .next : .queued(before)
+  }
+
+  package enum Steering: Sendable, Equatable {
+    case taken
+    /// There is no run that would take it, or it refused.
+    case refused
+    /// pi did not say.
+    case unknown
+  }
+
+  /// Gives a message to the run in progress.
+  package func steer(_ prompt: Prompt) async -> Steering {
+    // An idle pi would keep the text for its next prompt: only a run that has begun and not ended takes it now.
+    guard run?.takesSteering == true, let connection else { return .refused }
+    let prepared = await surroundings.prepare(prompt)
+    // What the model cannot take goes the other way, where the person is told.
+    guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else {
+      return .refused
+    }
+    // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
+    do {
+      try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: nil))
+    } catch {
+      surroundings.log("session \(name): a message was not given to the working agent: \(error)")
+      return .refused
+    }
+    guard run?.takesSteering == true, self.connection === connection else {
+      await advance(prompt, .received)
+      return .refused
+    }
+    run?.steering.append(prompt)
+    let command = PiCommand.steer(prepared.text, images: prepared.images)
+    let outcome: Steering
+    do {
+      outcome = try await connection.send(command, within: pi.answerTimeout).success ? .taken : .refused
+    } catch {
+      // One that has ended took nothing that was not heard of.
+      outcome = if case .timedOut = error { .unknown } else { .refused }
+    }
+    // It may have been taken, or put back into the queue, meanwhile.
+    guard outcome != .taken, let index = run?.steering.firstIndex(of: prompt) else { return .taken }
+    run?.steering.remove(at: index)
+    if outcome == .refused { await advance(prompt, .received) }
+    return outcome
+  }
+
+  package enum Change: Sendable, Equatable {
+    case done
+    /// It says that already.
+    case unchanged
+    /// The agent has the message, or may have it.
+    case tooLate
+    /// It is no message that waits or runs here.
+    case unknown
+  }
+
+  /// `done` where the agent does not have the message yet.
+  package func holds(_ key: MessageKey) -> Change {
+    let waits = queue.contains { if case .prompt(let prompt) = $0 { prompt.key == key } else { false } }
+    if waits { return .done }
+    return run?.prompt?.key == key ? .tooLate : .unknown
+  }
+
+  /// Replaces the text of a message that the agent does not have yet.
+  package func replace(_ key: MessageKey, text: String, typed: String) -> Change {
+    for index in queue.indices {
+      if case .prompt(var prompt) = queue[index], prompt.key == key {
+        guard !prompt.isUncertain else { return .tooLate }
+        guard prompt.typed != typed else { return .unchanged }
+        prompt.text = text
+        prompt.typed = typed
+        queue[index] = .prompt(prompt)
+        return .done
+      }
+    }
+    guard run?.prompt?.key == key else { return .unknown }
+    guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
+    guard run?.prompt?.typed != typed else { return .unchanged }
+    run?.prompt?.text = text
+    run?.prompt?.typed = typed
+    return .done
+  }
+
+  /// Withdraws a message that the agent does not have yet.
+  package func withdraw(_ key: MessageKey) async -> Change {
+    for index in queue.indices {
+      if case .prompt(let prompt) = queue[index], prompt.key == key {
+        queue.remove(at: index)
+        emit(.messageWithdrawn(key))
+        return .done
+      }
+    }
+    guard run?.prompt?.key == key else { return .unknown }
+    guard run?.isDispatched == false else { return .tooLate }
+    run?.aborting = true
+    await surroundings.places.giveUp(id)
+    return .done
+  }
+}
