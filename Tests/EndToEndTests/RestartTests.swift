@@ -252,6 +252,25 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what an earlier daemon left of a session is gone before the session goes on`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let session = try #require(try await relay.status().sessions.first).id
+        _ = await relay.stop()
+        let (left, pipes) = try ChildProcess.spawn(
+          .init(
+            name: "left", path: "/bin/sleep", arguments: ["1000"], environment: ["PI_RELAY_SESSION": session]),
+          guardian: nil)
+        defer { kill(left.pid, SIGKILL) }
+        for descriptor in [pipes.input, pipes.output, pipes.error] { close(descriptor) }
+        try await relay.start()
+        try await relay.messenger.say("more", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(left.hasEnded)
+      }
+    }
+
     @Test func `a command that was carried out is not carried out again`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "0")
