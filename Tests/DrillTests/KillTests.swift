@@ -13,4 +13,13 @@ import Testing
     #expect(total.isSound, "seed \(campaign.seed)\n\(lines.text)")
     #expect(total.kills == 40)
   }
+
+  @Test func `upgrades all day long lose nothing and double nothing`() async throws {
+    let folder = try TemporaryFolder()
+    let drill = KillDrill(library: try await Interposer.build(in: folder.path), messages: 12)
+    let report = try await drill.run(
+      .init(victim: .daemon, moment: .never, platform: .lookup, upgrades: .allDay))
+    #expect(report.ledger.isSound, "\(report.ledger.account)")
+    #expect(report.upgrades > 1)
+  }
 }

@@ -38,9 +38,9 @@ package struct KillCampaign: Sendable {
 
   /// - Parameter tell: a line for each run that fails, and now and then how far it has come.
   package func run(_ tell: @escaping @Sendable (String) -> Void) async throws -> Total {
-    let quiet = try await quietDay(hasUpgrade: true)
+    let quiet = try await quietDay(.atNoon)
     // A program that has taken over has not opened every log yet, which one that was started anew has.
-    let descriptors = max(quiet.descriptors, try await quietDay(hasUpgrade: false).descriptors)
+    let descriptors = max(quiet.descriptors, try await quietDay(.none).descriptors)
     let counted = quiet.boundaries.sorted { $0.key.rawValue < $1.key.rawValue }
       .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     tell("a day without a kill takes \(quiet.time); boundaries: \(counted)")
@@ -69,8 +69,8 @@ package struct KillCampaign: Sendable {
     }
   }
 
-  private func quietDay(hasUpgrade: Bool) async throws -> KillDrill.Report {
-    let plan = KillDrill.Plan(victim: .daemon, moment: .never, platform: .keys, hasUpgrade: hasUpgrade)
+  private func quietDay(_ upgrades: KillDrill.Upgrades) async throws -> KillDrill.Report {
+    let plan = KillDrill.Plan(victim: .daemon, moment: .never, platform: .keys, upgrades: upgrades)
     let report = try await drill.run(plan)
     guard report.ledger.isSound, report.orphans.isEmpty else {
       throw DrillFailure(Self.account("a day without a kill", report, limit: nil) ?? "")

@@ -18,11 +18,21 @@ package struct KillDrill: Sendable {
     case never
   }
 
+  /// When the daemon becomes another program.
+  package enum Upgrades: Sendable { case none, atNoon, allDay }
+
   package struct Plan: Sendable, CustomStringConvertible {
     package var victim: Victim
     package var moment: Moment
     package var platform: Platform
-    package var hasUpgrade = true
+    package var upgrades: Upgrades
+
+    package init(victim: Victim, moment: Moment, platform: Platform, upgrades: Upgrades = .atNoon) {
+      self.victim = victim
+      self.moment = moment
+      self.platform = platform
+      self.upgrades = upgrades
+    }
 
     package var description: String { "\(victim) \(moment) \(platform)" }
   }
@@ -106,8 +116,14 @@ package struct KillDrill: Sendable {
               try await clock.sleep(for: .seconds(3_600))
             }
           }
-          if plan.hasUpgrade {
-            group.addTask { [messages] in try await Self.upgradeAtNoon(relay, to: killpoint.daemon, messages) }
+          group.addTask { [messages] in
+            switch plan.upgrades {
+            case .none: break
+            case .atNoon:
+              await relay.messenger.wait { $0.outcomes.count >= messages * Self.conversations.count / 2 }
+              try await Self.upgrade(relay, to: killpoint.daemon)
+            case .allDay: while !Task.isCancelled { try await Self.upgrade(relay, to: killpoint.daemon) }
+            }
           }
           try await Self.talk(days, relay)
           if case .never = plan.moment {
@@ -148,10 +164,9 @@ package struct KillDrill: Sendable {
     }
   }
 
-  /// In the middle of the day, and of whatever is going on then, the daemon becomes another program. The kill may come
-  /// before, after or in between.
-  private static func upgradeAtNoon(_ relay: RelayFixture, to program: String, _ messages: Int) async throws {
-    await relay.messenger.wait { $0.outcomes.count >= messages * conversations.count / 2 }
+  /// In the middle of whatever is going on, the daemon becomes another program. The kill may come before, after or in
+  /// between.
+  private static func upgrade(_ relay: RelayFixture, to program: String) async throws {
     while !Task.isCancelled {
       do {
         // Answered where something is in its way, which it will not be for long.

@@ -15,6 +15,8 @@ package struct Ledger: Sendable {
 
   package var isSound: Bool { lost.isEmpty && duplicated.isEmpty && problems.isEmpty }
 
+  package var account: String { (lost + duplicated + problems).joined(separator: "\n") }
+
   /// One kill loses one receipt of each conversation at most.
   static let mostUnreachable = 4
   private static let mark = "(possible repeat) "
