@@ -155,6 +155,19 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a stop is not forgotten over an upgrade`() async throws {
+      try await RelayFixture.run { relay in
+        await relay.messenger.swallowAnswers(1)
+        try await relay.messenger.say("/help", id: "1")
+        await relay.messenger.waitForText("Write to the agent")
+        async let upgrade = relay.command("upgrade")
+        try await relay.waitForLog("upgrading to")
+        #expect(await relay.stop() == .exited(0))
+        #expect(try await upgrade.exit != .exited(0))
+        #expect(relay.log.last == "stopped")
+      }
+    }
+
     @Test func `what dies, or begins, while an upgrade waits for rest is started all the same`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "0")

@@ -126,10 +126,12 @@ package struct KillDrill: Sendable {
             }
           }
           try await Self.talk(days, relay)
-          if case .never = plan.moment {
-            // Nothing is waited for.
-          } else {
-            try await Self.goOn(days, relay) { killed.withLock { $0 } || killpoint.hasFired(plan.victim) }
+          try await Self.goOn(days, relay) {
+            switch (plan.moment, plan.upgrades) {
+            case (.never, .allDay): Self.upgrades(of: relay) >= Self.fewestUpgrades
+            case (.never, _): true
+            default: killed.withLock { $0 } || killpoint.hasFired(plan.victim)
+            }
           }
           group.cancelAll()
         }
@@ -153,7 +155,7 @@ package struct KillDrill: Sendable {
     return Report(
       ledger: ledger, hasFired: killed.withLock { $0 } || killpoint.hasFired(plan.victim),
       boundaries: Dictionary(uniqueKeysWithValues: Victim.allCases.map { ($0, killpoint.count(of: $0)) }),
-      descriptors: descriptors, upgrades: relay.log.count { $0.contains("; upgrade ") }, time: time, orphans: orphans,
+      descriptors: descriptors, upgrades: Self.upgrades(of: relay), time: time, orphans: orphans,
       log: relay.log)
   }
 
@@ -163,6 +165,11 @@ package struct KillDrill: Sendable {
       try await conversations.waitForAll()
     }
   }
+
+  /// In a day full of them.
+  package static let fewestUpgrades = 2
+
+  private static func upgrades(of relay: RelayFixture) -> Int { relay.log.count { $0.contains("; upgrade ") } }
 
   /// In the middle of whatever is going on, the daemon becomes another program. The kill may come before, after or in
   /// between.

@@ -41,13 +41,17 @@ package final class Daemon: Sendable {
 
   private let options: Options
   private let wishes = Mailbox<Wish>()
+  private let isStopping = Locked(false)
 
   package init(_ options: Options) {
     self.options = options
   }
 
   /// Asks for an orderly end.
-  package func stop() { wishes.post(.stop) }
+  package func stop() {
+    isStopping.withLock { $0 = true }
+    wishes.post(.stop)
+  }
 
   /// Asks to read the configuration again.
   package func reload() { wishes.post(.reload) }
@@ -170,7 +174,7 @@ package final class Daemon: Sendable {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,
         count: handover?.count ?? 0, environment: options.environment, timekeeper: timekeeper, log: log,
-        settle: { try await store.settled() })
+        isStopping: { [isStopping] in isStopping.withLock { $0 } }, settle: { try await store.settled() })
     }
 
     await withTaskGroup(of: Void.self) { group in

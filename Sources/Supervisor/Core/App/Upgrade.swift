@@ -16,6 +16,8 @@ struct Upgrade: Sendable {
   let environment: [String: String]
   let timekeeper: Timekeeper
   let log: @Sendable (String) -> Void
+  /// Who was asked to stop does not become another program, which would not know.
+  let isStopping: @Sendable () -> Bool
   /// Returns when everything given to the store is on the disk.
   let settle: @Sendable () async throws -> Void
 
@@ -70,12 +72,12 @@ struct Upgrade: Sendable {
 
   private func handOver(to program: String) async -> Handover.Problem {
     let deadline = timekeeper.now() + Self.patience
-    while true {
+    while !isStopping() {
       // Only for the moment of the try: what waits for a plugin that has just died waits for its next life.
       SpawnGate.shared.close()
       let (handover, busy) = await hold()
       // What is said from here on is found unsettled by the next program.
-      let problem = handover?.execute(program)
+      let problem = isStopping() ? nil : handover?.execute(program)
       SpawnGate.shared.open()
       await plugins.resume()
       await router.resume()
@@ -84,8 +86,9 @@ struct Upgrade: Sendable {
       guard timekeeper.now() < deadline else {
         return Handover.Problem("\(busy ?? "something") does not come to rest; try again later, or stop and start")
       }
-      guard await timekeeper.sleep(for: .milliseconds(20)) else { return Handover.Problem("pi-relayd is stopping") }
+      guard await timekeeper.sleep(for: .milliseconds(20)) else { break }
     }
+    return Handover.Problem("pi-relayd is stopping")
   }
 
   /// Nothing is read any more, and nothing is being done: only then there is something to hand over.
@@ -93,13 +96,13 @@ struct Upgrade: Sendable {
     let began = timekeeper.now()
     var busy: String?
     repeat {
-      let (sessions, busySession) = await sessions.hold()
-      let (conversations, busyConversation) = sessions == nil ? (nil, nil) : await router.hold()
+      let (before, busySession) = await sessions.hold()
+      let (conversations, busyConversation) = before == nil ? (nil, nil) : await router.hold()
       let (plugins, busyPlugin) = conversations == nil ? (nil, nil) : await plugins.hold()
       busy = busySession ?? busyConversation ?? busyPlugin
-      // What a plugin said last may have begun something.
-      if let sessions, let plugins, let guardian = guardian.handover, await isAtRest(),
-        case (let router?, _) = await router.hold()
+      // What a plugin said last may have begun something, in a session too: only what is so now is handed over.
+      if let plugins, let guardian = guardian.handover, await isAtRest(),
+        case (let sessions?, _) = await sessions.hold(), case (let router?, _) = await router.hold()
       {
         return (
           Handover(

@@ -27,7 +27,7 @@ struct ConversationHandover: Codable, Sendable {
 extension ConversationOutput {
   /// Says nothing more until `resume`; nil when it is saying something.
   func hold(_ conversation: Conversation, session: String?) -> ConversationHandover? {
-    guard isQuiet || isHeld else { return nil }
+    guard isQuiet else { return nil }
     isHeld = true
     return ConversationHandover(
       key: key, conversation: conversation, session: session, capabilities: capabilities, settings: settings,

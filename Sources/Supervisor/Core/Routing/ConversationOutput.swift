@@ -72,6 +72,8 @@ actor ConversationOutput {
   /// Another program is about to go on: nothing more is said.
   var isHeld = false
   var whenResumed: CheckedContinuation<Void, Never>?
+  /// What came while it is held.
+  var heldItem: Item?
   /// Some of the run's answer could not be shown.
   var isIncomplete = false
 
@@ -104,12 +106,23 @@ actor ConversationOutput {
 
   nonisolated func close() { items.close() }
 
-  /// Nothing waits, and nothing is being shown at this moment.
-  nonisolated var isQuiet: Bool { items.isAwaited && ending.withLock { $0 == 0 } }
+  /// Nothing waits, and nothing is being shown at this moment. What only shows that time passes does not count.
+  var isQuiet: Bool {
+    guard ending.withLock({ $0 == 0 }) else { return false }
+    switch heldItem {
+    case nil: return items.isAwaited
+    case .flush, .toolIsSlow: return items.isEmpty
+    default: return false
+    }
+  }
 
   func run() async {
     while let item = await items.next() {
-      if isHeld { await withCheckedContinuation { whenResumed = $0 } }
+      if isHeld {
+        heldItem = item
+        await withCheckedContinuation { whenResumed = $0 }
+        heldItem = nil
+      }
       await handle(item)
     }
   }
