@@ -30,7 +30,7 @@ package final class LongLineTurn: Sendable {
   private let state = Locked(State())
   private let limits: Locked<TimeLimits<Int>?> = Locked(nil)
 
-  package init(clock: any Clock<Duration> = SuspendingClock()) {
+  package init(clock: any Clock<Duration> = LoopClock.shared) {
     limits.withLock { limits in
       limits = TimeLimits(clock: clock) { [weak self] _ in self?.losePatience() }
     }

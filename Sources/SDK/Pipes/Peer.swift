@@ -70,7 +70,7 @@ package final class Peer: Sendable {
 
   /// Takes over both descriptors.
   package init(
-    input: Int32, output: Int32, clock: any Clock<Duration> = SuspendingClock(),
+    input: Int32, output: Int32, clock: any Clock<Duration> = LoopClock.shared,
     maximumLineLength: Int = ProtocolLimits.maximumLineLength, held: [UInt8] = [], nextID: Int64 = 1,
     oddity: @escaping @Sendable (Oddity) -> Void = { _ in }
   ) {

@@ -147,7 +147,7 @@ struct Doctor: AsyncParsableCommand {
     }
     let probe = AgentProbe(
       configured: config.pi.executable, demoAgent: surroundings.helper("pi-relay-demo-agent"),
-      environment: surroundings.environment, guardian: nil, clock: SuspendingClock())
+      environment: surroundings.environment, guardian: nil, clock: LoopClock.shared)
     do {
       let agent = try await probe.find()
       note(!agent.isDemo, agent.demoReason ?? "agent \(agent.path) \(agent.version ?? "")")

@@ -61,6 +61,12 @@ void relay_notify_service_manager(const char *state);
 /// Takes SIGTERM, SIGINT and SIGHUP: each is a byte, its number, on the descriptor returned. -1 with errno set.
 int relay_signal_descriptor(void);
 
+/// A timer on the monotonic clock, to be waited for like any descriptor; -1 with errno set.
+int relay_timer_descriptor(void);
+
+/// Lets it ring once, at this time since the start of the machine.
+void relay_timer_set(int timer, long long seconds, long nanoseconds);
+
 /// How many of this process's descriptors are in use, and its soft limit; -1 when unknown.
 int relay_open_descriptors(void);
 /* The magic number of the file system that `path` is on, as statfs(2) has it; 0 with errno set when it cannot be told. */

@@ -13,7 +13,7 @@ package struct Timekeeper: Sendable {
   }
 
   /// Stops while the machine is suspended: nobody is late because the lid was closed.
-  package static let system = Timekeeper(clock: SuspendingClock())
+  package static let system = Timekeeper(clock: LoopClock.shared)
 
   /// Sleeps; false when cancelled first.
   package func sleep(for duration: Duration) async -> Bool {

@@ -23,7 +23,7 @@ package struct ConformanceKit: Sendable {
   /// - Parameter folder: an empty folder of the caller's, for the plugin's data and spool.
   package init(
     path: String, config: JSONValue, environment: [String: String], folder: String,
-    clock: any Clock<Duration> = SuspendingClock()
+    clock: any Clock<Duration> = LoopClock.shared
   ) {
     self.path = path
     self.config = config
