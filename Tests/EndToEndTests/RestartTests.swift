@@ -77,8 +77,11 @@ extension EndToEnd {
         try relay.scratch.write("crasher", "#!/bin/sh\nexit 3\n", executable: true)
         try FakeMessenger.install(relay.scratch.path + "/crasher", as: relay.folders.plugins + "/crasher")
         try await relay.waitForStatus { $0.plugins.contains { $0.name == "crasher" && $0.state == .waiting } }
-        _ = await relay.stop()
-        try await relay.start()
+        let store = try SQLiteStore(path: relay.folders.database)
+        // Pacing only.
+        while try await store.backoff(of: "crasher") == nil { try await Task.sleep(for: .milliseconds(2)) }
+        await store.close()
+        try await relay.killAndStart()
         try await relay.waitForStatus { status in
           status.plugins.contains {
             $0.name == "crasher" && $0.state == .waiting
@@ -249,6 +252,52 @@ extension EndToEnd {
         try await relay.killAndStart()
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         #expect(await relay.messenger.texts(role: .answer).contains { $0.hasPrefix("You wrote: and then this") })
+      }
+    }
+
+    @Test func `what the session holds was taken, and is not run again`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let session = try #require(try await relay.status().sessions.first)
+        _ = await relay.stop()
+        // As a daemon leaves it that ends after it gave the message, before it heard that it was taken.
+        let message = MessageReceived(
+          id: "2", conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: "hello"
+        )
+        let key = MessageKey(
+          conversation: ConversationKey(instance: "fake/default", conversation: "c1"), id: "2")
+        let store = try SQLiteStore(path: relay.folders.database)
+        #expect(try await store.accept(StoredMessage(key: key, message: message), state: nil))
+        try await store.advance(key, to: .dispatching(session: session.id, after: ""))
+        await store.close()
+        try await relay.start()
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        await relay.messenger.waitForText("The agent was interrupted while it worked on this")
+        #expect(await relay.messenger.texts(role: .answer).count == 1)
+        let file = FileManager.default.contents(atPath: try #require(session.sessionFile)) ?? Data()
+        #expect(
+          String(decoding: file, as: UTF8.self).split(separator: "\n").count { $0.contains(#""role":"user""#) } == 1)
+      }
+    }
+
+    @Test func `what was dropped with its session is not run by the next daemon`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("dropped", id: "2")
+        await relay.messenger.waitForText("Queued")
+        // From now on nothing of what is shown is acknowledged: the conversation does not get to the end of it.
+        await relay.messenger.swallowAnswers(1_000)
+        try await relay.messenger.say("/close", id: "3")
+        let store = try SQLiteStore(path: relay.folders.database)
+        // Pacing only.
+        while try await !store.sessions().isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+        await store.close()
+        await relay.messenger.swallowAnswers(0)
+        try await relay.killAndStart()
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.hasPrefix("You wrote: dropped") })
       }
     }
 

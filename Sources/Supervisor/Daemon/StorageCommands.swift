@@ -10,7 +10,8 @@ struct Backup: ParsableCommand {
 
   func run() throws {
     do {
-      try SQLiteStore.backUp(Surroundings().folders.database, to: file)
+      let folders = Surroundings().folders
+      try SQLiteStore.backUp(folders.database, to: file, isInUse: DaemonLock.isHeld(folders))
       print("The state is in \(file).")
     } catch {
       StandardError.say("pi-relayd: \(error)")

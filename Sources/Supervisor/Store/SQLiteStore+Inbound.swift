@@ -221,7 +221,7 @@ extension SQLiteStore: Store {
 
   package func saveBackoffSoon(_ backoff: Backoff?, of instance: String) {
     let due = now() + (backoff?.wait.inSeconds ?? 0)
-    commits.writeAlong { connection in
+    commits.write { connection in
       if let backoff {
         try connection.run(
           "INSERT OR REPLACE INTO backoff (instance, failures, due) VALUES (?, ?, ?)", .text(instance),

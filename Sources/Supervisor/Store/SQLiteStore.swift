@@ -29,12 +29,7 @@ package final class SQLiteStore: Sendable {
     self.report = report
     try Self.refuseNetwork(path)
     try Self.makePrivate(path)
-    let lost = WriteAheadLog.commitsLost(path + "-wal")
-    guard lost == 0 else {
-      throw StoreError(
-        "\(path)-wal is damaged: \(lost) commits lie behind the damage and cannot be read; run: pi-relayd doctor --repair, "
-          + "which keeps the damaged file and saves what comes before")
-    }
+    try WriteAheadLog.check(path + "-wal")
     do {
       let writer = try Self.open(path)
       try Self.check(writer, path)

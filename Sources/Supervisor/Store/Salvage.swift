@@ -92,8 +92,12 @@ package enum Salvage {
 
 extension SQLiteStore {
   /// Writes a copy of a database, in use or not, into a new file.
-  package static func backUp(_ path: String, to target: String) throws(StoreError) {
+  ///
+  /// - Parameter isInUse: a daemon has it open, and has looked at its log.
+  package static func backUp(_ path: String, to target: String, isInUse: Bool) throws(StoreError) {
     guard access(path, R_OK) == 0 else { throw StoreError("there is no database at \(path) yet") }
+    // SQLite would leave out what lies behind the damage, and with nobody else at it remove the log.
+    if !isInUse { try WriteAheadLog.check(path + "-wal") }
     let descriptor = Glibc.open(target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw StoreError("\(target) cannot be made: \(String(cString: strerror(errno)))")

@@ -66,7 +66,7 @@ package protocol Store: Sendable {
   func pluginState(of instance: String) async throws -> JSONValue?
   func savePluginState(_ state: JSONValue, of instance: String) async throws
   func backoff(of instance: String) async throws -> Backoff?
-  /// With some later commit; nil forgets it.
+  /// With the next commit; nil forgets it.
   func saveBackoffSoon(_ backoff: Backoff?, of instance: String)
   /// Plugins switched off by hand.
   func switchedOff() async throws -> Set<String>

@@ -7,15 +7,30 @@ internal import Glibc
 enum WriteAheadLog {
   private static let headerLength = 32
   private static let frameHeaderLength = 24
+  private static let smallestPage = 512
 
-  /// - Returns: how many commits lie behind the damage, where there is any. One is none: the last commit may have been on
-  ///   its way when the machine went down, and nobody was told of it.
-  static func commitsLost(_ path: String) -> Int {
+  /// - Throws: what is damaged, where commits lie behind the damage.
+  static func check(_ path: String) throws(StoreError) {
+    let lost = commitsLost(path)
+    if lost == 0 { return }
+    throw StoreError(
+      "\(path) is damaged: \(lost.map { "\($0) commits" } ?? "nobody knows how many commits") lie behind the damage and "
+        + "cannot be read; run: pi-relayd doctor --repair, which keeps the damaged file and saves what comes before")
+  }
+
+  /// - Returns: how many commits lie behind the damage, where there is any; nil when that cannot be told. One is none:
+  ///   the last commit may have been on its way when the machine went down, and nobody was told of it.
+  private static func commitsLost(_ path: String) -> Int? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return 0 }
     defer { close(file) }
     var header = [UInt8](repeating: 0, count: headerLength)
-    guard pread(file, &header, headerLength, 0) == headerLength, let log = Header(header) else { return 0 }
+    guard pread(file, &header, headerLength, 0) == headerLength else { return 0 }
+    guard let log = Header(header) else {
+      // A header alone, or torn with the first frame, has nothing behind it.
+      var next: UInt8 = 0
+      return pread(file, &next, 1, off_t(headerLength + frameHeaderLength + smallestPage)) == 1 ? nil : 0
+    }
     var frame = [UInt8](repeating: 0, count: frameHeaderLength + log.pageSize)
     var sum = log.checksum
     var (isWhole, commits) = (true, 0)

@@ -136,8 +136,8 @@ actor ConversationOutput {
       await say(text, role, buttons: buttons)
     case .report(let text, let end):
       await breakStream()
-      await say(text, .notice, ending: end)
-      await delivery.tell(end)
+      // What is not stored has not ended: the next daemon goes on with it.
+      if await say(text, .notice, ending: end) { await delivery.tell(end) }
     case .end(let end):
       // What waits behind it need not wait for the disk: ends that come together share a commit.
       if items.isEmpty { return await delivery.end(end) }
@@ -253,14 +253,19 @@ actor ConversationOutput {
   // MARK: - Notices and questions
 
   /// - Parameter ending: the message whose end this reports.
-  func say(_ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, ending: MessageEnd? = nil) async {
+  /// - Returns: false when it could not be recorded.
+  @discardableResult
+  func say(
+    _ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, ending: MessageEnd? = nil
+  ) async -> Bool {
     let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
     let records = pieces.enumerated().map { index, piece in
       delivery.compose(piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil)
     }
-    guard await delivery.record(records, ending: ending) else { return }
+    guard await delivery.record(records, ending: ending) else { return false }
     for record in records { _ = await delivery.sendRecorded(record) }
+    return true
   }
 
   func ask(_ record: DialogRecord) async {

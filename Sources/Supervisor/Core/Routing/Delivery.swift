@@ -116,13 +116,7 @@ struct Delivery: Sendable {
 
   /// Ends a message of which nothing more is to be said.
   func end(_ end: MessageEnd) async {
-    do {
-      try await store.end(end)
-    } catch {
-      log("\(conversation): that a message has ended could not be stored: \(error)")
-      return
-    }
-    await tell(end)
+    if await record([], ending: end) { await tell(end) }
   }
 
   /// Says how a person's message ended, where the messenger wants to know.

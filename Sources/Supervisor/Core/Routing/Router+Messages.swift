@@ -182,6 +182,7 @@ extension Router {
       key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
+    prompt.isRecovered = earlier != nil
     if case .dispatching(_, let after)? = earlier?.stage {
       prompt.isUncertain = true
       prompt.entryBefore = after

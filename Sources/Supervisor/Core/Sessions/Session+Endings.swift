@@ -103,6 +103,7 @@ extension Session {
   }
 
   func conclude(_ prompt: Prompt, _ end: RunEnd, _ stage: MessageStage) async {
+    if end == .aborted, stage == .dropped { await drop(prompt) }
     let taken = run?.takeTaken() ?? []
     let left = run?.steering ?? []
     run = nil

@@ -21,7 +21,8 @@ extension Session {
   /// Takes a message; it runs when everything before it has.
   package func enqueue(_ prompt: Prompt) -> Enqueued {
     guard !closed else { return isParked ? .parked : .closed }
-    guard queue.count < settings.maximumQueued else { return .full(queue.count) }
+    // What was taken by an earlier daemon is not refused by this one.
+    guard prompt.isRecovered || queue.count < settings.maximumQueued else { return .full(queue.count) }
     let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
     queue.append(.prompt(prompt))
     wakes.post(())

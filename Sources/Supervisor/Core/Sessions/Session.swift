@@ -120,7 +120,10 @@ package actor Session {
     run?.steering = []
     let number = runNumber
     nursery.add { [self] in await endAbort(connection, number) }
-    for prompt in steering { emit(.messageWithdrawn(prompt.key)) }
+    for prompt in steering {
+      await drop(prompt)
+      emit(.messageWithdrawn(prompt.key))
+    }
     return true
   }
 
@@ -222,6 +225,7 @@ package actor Session {
     for work in dropped {
       switch work {
       case .prompt(let prompt):
+        await drop(prompt)
         emit(.runEnded(prompt.key, .aborted, .dropped))
       case .compact(_, let continuation): continuation.resume(returning: "The session was closed.")
       }
@@ -248,6 +252,15 @@ package actor Session {
     guard waiting > 0 || isRunning else { return nil }
     return "session \(name): " + (isRunning ? "the running answer was cut short" : "nothing was running")
       + (waiting > 0 ? "; \(waiting) waiting message(s) run after the next start" : "")
+  }
+
+  /// By the person's word: stored before it is shown, so that no daemon runs it again.
+  func drop(_ prompt: Prompt) async {
+    do {
+      try await surroundings.store.end(MessageEnd(prompt.key, .dropped, .stopped))
+    } catch {
+      surroundings.log("session \(name): that a message was dropped could not be stored: \(error)")
+    }
   }
 
   func advance(_ prompt: Prompt, _ stage: MessageStage) async {

@@ -58,6 +58,8 @@ package struct Prompt: Codable, Sendable, Equatable {
   package var attempts = 0
   /// It may have reached an earlier life of the agent; `entryBefore` is the session's last entry before that.
   package var isUncertain = false
+  /// An earlier daemon has taken it.
+  package var isRecovered = false
   package var entryBefore: String?
 
   package init(
