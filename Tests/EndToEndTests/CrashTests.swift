@@ -86,6 +86,17 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what a running tool showed is removed, if not at the first try`() async throws {
+      try await RelayFixture.run { relay in
+        await relay.messenger.fail(
+          MessageDelete.method, with: [DeliveryFailure.rateLimited(retryAfter: 0.05).wireError])
+        try await relay.messenger.say("/tool 900", id: "1")
+        await relay.messenger.waitForText("⏳ Running")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("⏳ Running") })
+      }
+    }
+
     @Test func `a script learns that the daemon was lost under its message`() async throws {
       try await RelayFixture.run { relay in
         async let said = Command.run(

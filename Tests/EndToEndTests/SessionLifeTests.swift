@@ -1,4 +1,5 @@
 import Glibc
+import RelayStore
 import RelayWire
 import Supervisor
 import TestSupport
@@ -58,6 +59,36 @@ extension EndToEnd {
         #expect(await relay.messenger.typing.last == false)
         try await relay.messenger.say("a new one", id: "4")
         #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+      }
+    }
+
+    @Test func `who talked to a session that was closed elsewhere is told so`() async throws {
+      try await RelayFixture.run { relay in
+        for (number, place) in ["c1", "c2", "c3"].enumerated() {
+          try await relay.messenger.say(number == 0 ? "hello" : "/use 1", id: "0", in: place)
+          await relay.messenger.wait { !$0.texts(in: place).isEmpty }
+        }
+        #expect(await relay.messenger.waitForOutcome(of: "0") != nil)
+        try await relay.messenger.say("/close", id: "1")
+        await relay.messenger.waitForText("was closed elsewhere", in: "c2")
+        await relay.messenger.waitForText("was closed elsewhere", in: "c3")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("was closed elsewhere") })
+      }
+    }
+
+    @Test func `who comes back to a session that is gone is told so`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let session = try #require(try await relay.status().sessions.first).id
+        _ = await relay.stop()
+        let store = try SQLiteStore(path: relay.folders.database)
+        try await store.removeSession(session)
+        await store.close()
+        try await relay.start()
+        try await relay.messenger.say("still there?", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.texts().contains { $0.contains("is no longer there; this begins another") })
       }
     }
 

@@ -14,10 +14,7 @@ extension SQLiteStore {
   }
 
   package func removeSession(_ id: String) async throws {
-    try await commits.write { connection in
-      try connection.run("DELETE FROM session WHERE id = ?", .text(id))
-      try connection.run("DELETE FROM binding WHERE session = ?", .text(id))
-    }
+    try await commits.write { try $0.run("DELETE FROM session WHERE id = ?", .text(id)) }
   }
 
   package func sessions() async throws -> [SessionRecord] {

@@ -56,7 +56,7 @@ package protocol Store: Sendable {
   // MARK: Sessions
 
   func saveSession(_ session: SessionRecord) async throws
-  /// Forgets the session and whoever was bound to it.
+  /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
   func removeSession(_ id: String) async throws
   /// In the order they were made.
   func sessions() async throws -> [SessionRecord]

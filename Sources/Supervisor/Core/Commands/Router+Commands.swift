@@ -157,7 +157,7 @@ extension Router {
     let name = await session.name
     // First its end, which watchers are told of; then nobody watches.
     await router.host.close(session)
-    await router.forget(session)
+    await router.forget(session, closedBy: call.key)
     return "\(name) is closed."
   }
 }

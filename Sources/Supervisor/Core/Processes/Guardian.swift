@@ -15,7 +15,9 @@ package final class Guardian: Sendable {
     var process: ChildProcess?
     var children: [Int32: UInt64] = [:]
     var stopping = false
+    /// In a row, without a life of some length between them.
     var ends = 0
+    var began = ContinuousClock.now
   }
 
   private let path: String
@@ -49,6 +51,7 @@ package final class Guardian: Sendable {
       defer {
         state.outbox = outbox
         state.process = child
+        state.began = .now
       }
       return (state.children, state.outbox)
     }
@@ -84,12 +87,13 @@ package final class Guardian: Sendable {
     process.onExit { [weak self] exit in self?.restart(after: exit) }
   }
 
-  /// Lives shorter than this in a row mean that it cannot run here.
+  /// So many short lives in a row mean that it cannot run here.
   private static let mostQuickEnds = 5
+  private static let quickEnd: Duration = .seconds(60)
 
   private func restart(after exit: ChildExit) {
     let (stopping, ends) = state.withLock { state in
-      state.ends += 1
+      state.ends = ContinuousClock.now - state.began < Self.quickEnd ? state.ends + 1 : 1
       return (state.stopping, state.ends)
     }
     guard !stopping else { return }
@@ -98,9 +102,14 @@ package final class Guardian: Sendable {
       return
     }
     report("the guardian ended with \(exit) and is started again")
+    startAgain()
+  }
+
+  private func startAgain() {
     do {
       try start()
     } catch {
+      if case .postponed = error { return SpawnGate.shared.whenOpen { [weak self] in self?.startAgain() } }
       report("the guardian could not be started again, so children would outlive a crash of the daemon: \(error)")
     }
   }

@@ -4,7 +4,7 @@ internal import RelayPipes
 final class SpawnGate: Sendable {
   private struct State {
     var isOpen = true
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var waiting: [@Sendable () -> Void] = []
   }
 
   static let shared = SpawnGate()
@@ -21,17 +21,20 @@ final class SpawnGate: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
-    for waiter in waiting { waiter.resume() }
+    for waiter in waiting { waiter() }
   }
 
   /// Returns when the gate is open. It is closed for less than a tenth of a second at a time.
   func wait() async {
-    await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
-        if !state.isOpen { state.waiting.append(continuation) }
-        return state.isOpen
-      }
-      if isOpen { continuation.resume() }
+    await withCheckedContinuation { continuation in whenOpen { continuation.resume() } }
+  }
+
+  /// Calls back when the gate is open, at once if it is.
+  func whenOpen(_ body: @escaping @Sendable () -> Void) {
+    let isOpen = state.withLock { state in
+      if !state.isOpen { state.waiting.append(body) }
+      return state.isOpen
     }
+    if isOpen { body() }
   }
 }

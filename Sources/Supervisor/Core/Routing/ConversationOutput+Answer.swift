@@ -95,6 +95,15 @@ extension ConversationOutput {
   /// - Parameter record: to be settled by the outcome.
   private func change(_ message: String, to text: String, streaming: Bool, as record: String?) async {
     var deaths = 0
+    // As the platform has asked, whatever the change is for.
+    let pause = notBefore - timekeeper.now()
+    if pause > .zero {
+      if streaming {
+        stream.append("")
+        return scheduleFlush(in: pause)
+      }
+      guard await timekeeper.sleep(for: pause) else { return }
+    }
     for number in 0..<delivery.maximumAttempts {
       switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
       case .done:

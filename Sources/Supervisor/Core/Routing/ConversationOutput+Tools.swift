@@ -29,8 +29,7 @@ extension ConversationOutput {
   }
 
   func remove(_ sent: Delivery.Sent) async {
-    await delivery.delete(sent.message)
-    delivery.store.closeOutboundSoon(sent.key)
+    if await delivery.delete(sent.message) { delivery.store.closeOutboundSoon(sent.key) }
   }
 
   func flushTools() async {

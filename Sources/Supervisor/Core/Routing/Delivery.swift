@@ -96,13 +96,36 @@ struct Delivery: Sendable {
     }
   }
 
-  /// Removes a message; one that cannot be removed stays, which harms nobody.
-  func delete(_ message: String) async {
-    guard let link = holder.current else { return }
-    do {
-      _ = try await link.request(MessageDelete(conversation: conversation.conversation, message: message))
-    } catch {
-      log("\(conversation): a message could not be removed: \(error)")
+  /// Removes a message.
+  ///
+  /// - Returns: false when another try, or another daemon, may yet succeed.
+  func delete(_ message: String) async -> Bool {
+    let request = MessageDelete(conversation: conversation.conversation, message: message)
+    for number in 0..<3 {
+      guard let link = await holder.wait() else { return false }
+      do {
+        _ = try await link.request(request)
+        return true
+      } catch {
+        guard let wait = Self.waitBeforeDeletion(after: error, attempt: number) else {
+          // It stays, which harms nobody.
+          log("\(conversation): a message could not be removed: \(error)")
+          return true
+        }
+        guard await timekeeper.sleep(for: wait) else { return false }
+      }
+    }
+    log("\(conversation): a message could not be removed; the next start tries it again")
+    return false
+  }
+
+  /// Nil where another try would answer the same.
+  private static func waitBeforeDeletion(after error: PeerError, attempt: Int) -> Duration? {
+    guard case .refused(let refusal) = error, refusal.code != .busy else { return backoff(attempt) }
+    switch DeliveryFailure(refusal) {
+    case .rateLimited(let seconds)?: return .seconds(seconds)
+    case .transient?, .unknownOutcome?: return backoff(attempt)
+    default: return nil
     }
   }
 

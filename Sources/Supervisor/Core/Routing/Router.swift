@@ -259,10 +259,17 @@ package actor Router: PluginAudience {
     if let output = places[key]?.output { watchers.watch(session.id, key, output) }
   }
 
-  /// Nobody talks to this session any more.
-  func forget(_ session: Session) async {
-    for key in watchers.forget(session.id) {
+  /// The session is closed: nobody talks to it any more. Who does not look on now is told with the next message.
+  ///
+  /// - Parameter closer: the conversation that closed it, and knows.
+  func forget(_ session: Session, closedBy closer: ConversationKey? = nil) async {
+    let name = await session.name
+    let others = watchers.forget(session.id).filter { $0 != closer }
+    for key in others + (closer.map { [$0] } ?? []) {
       do { try await store.unbind(key) } catch { log("\(key): \(error)") }
+    }
+    for key in others {
+      await say("The session \(name) was closed elsewhere; your next message begins another.", to: key)
     }
   }
 
