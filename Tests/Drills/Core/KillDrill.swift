@@ -230,18 +230,21 @@ package struct KillDrill: Sendable {
   }
 
   /// - Parameter limit: where there is none to kill for so long, none is; nil waits for one.
-  static func kill(_ victim: Victim, of relay: RelayFixture, unless limit: Duration? = nil) async throws {
+  /// - Returns: whether one was.
+  @discardableResult
+  static func kill(_ victim: Victim, of relay: RelayFixture, unless limit: Duration? = nil) async throws -> Bool {
     let began = ContinuousClock.now
     while limit.map({ ContinuousClock.now - began < $0 }) ?? true {
       try Task.checkCancellation()
       if let daemon = relay.daemon {
         let candidates = [daemon.pid] + childProcesses(of: daemon.pid)
         let pids = candidates.filter { victim.isProgram(program(of: $0)) }
-        if let pid = pids.randomElement(), Glibc.kill(pid, SIGKILL) == 0 { return }
+        if let pid = pids.randomElement(), Glibc.kill(pid, SIGKILL) == 0 { return true }
       }
       // Pacing only: it may just be between two lives.
       try await Task.sleep(for: .milliseconds(2))
     }
+    return false
   }
 
   private static func program(of pid: Int32) -> String? {
