@@ -1,0 +1,57 @@
+import FoundationEssentials
+import Glibc
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// What a person does with the state as a whole: a copy of it, the copy put back, a damaged one repaired.
+  @Suite struct StorageCommandTests {
+    @Test func `backup and restore work on a daemon that runs`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        let file = relay.scratch.path + "/backup.db"
+        let backup = try await relay.command("backup", file)
+        #expect(backup.exit == .exited(0), "\(backup.errors)")
+        #expect(try await relay.command("backup", file).exit == .exited(1))
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        try await relay.messenger.say("/new later", id: "2")
+        _ = await relay.messenger.waitForOutcome(of: "2")
+        let restore = try await relay.command("restore", file)
+        #expect(restore.exit == .exited(0), "\(restore.errors)")
+        // The daemon that runs now is another's child; it is ended like any.
+        #expect(try await relay.status().sessions.count == 1)
+        #expect(try await !relay.messenger.say("hello", id: "1").stored)
+        #expect(try await relay.messenger.say("/status", id: "2").stored)
+        #expect(try await relay.command("stop").exit == .exited(0))
+      }
+    }
+
+    @Test func `a damaged state is told, kept aside and repaired`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        _ = await relay.stop()
+        var log = stat()
+        #expect(stat(relay.folders.database + "-wal", &log) != 0 || log.st_size == 0, "a stop leaves one file")
+        let file = open(relay.folders.database, O_WRONLY | O_CLOEXEC)
+        let nonsense = Array("no database".utf8)
+        #expect(pwrite(file, nonsense, nonsense.count, 0) == nonsense.count)
+        close(file)
+        let start = try await relay.command("start")
+        #expect(start.exit == .exited(1))
+        #expect(start.errors.joined().contains("\(relay.folders.database) is damaged"), "\(start.errors)")
+        #expect(start.errors.joined().contains("pi-relayd doctor --repair"))
+        let repair = try await relay.command("doctor", "--repair")
+        #expect(repair.exit == .exited(0), "\(repair.errors)")
+        #expect(repair.output.joined().contains(".damaged-"))
+        try await relay.start()
+        try await relay.messenger.say("more", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
+    }
+  }
+}
