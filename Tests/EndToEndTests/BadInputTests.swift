@@ -86,10 +86,9 @@ extension EndToEnd {
         ["chat", "--standalone"], input: "hello\n", program: try daemon(with: []))
       #expect(said.exit == .exited(1))
       #expect(
-        said.output == [
-          "❌ there is no agent to run: no pi was found on PATH; install it with: "
-            + "npm install -g @earendil-works/pi-coding-agent"
-        ])
+        said.output.last
+          == "❌ there is no agent to run: no pi was found on PATH; install it with: "
+          + "npm install -g @earendil-works/pi-coding-agent", "\(said.output)")
     }
 
     @Test func `without a guardian nothing is started, since nothing would be cleaned up`() async throws {
@@ -130,7 +129,7 @@ extension EndToEnd {
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(said.exit == .exited(1))
-      #expect(said.output == ["❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml"])
+      #expect(said.output.last == "❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml")
     }
 
     @Test func `a plugin that is a folder, a text or without its interpreter is named, and the others run`()

@@ -20,6 +20,45 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a message whose agent does not start waits, over kill and upgrade, until it does or is dropped`()
+      async throws
+    {
+      var capabilities = FakeMessenger.usual
+      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      try await RelayFixture.run(isOldAgent: true, capabilities: capabilities) { relay in
+        let agent = relay.scratch.path + "/old-agent"
+        rename(agent, agent + ".away")
+        try await relay.messenger.say("hello", id: "1")
+        await relay.messenger.waitForText("The message waits, because")
+        try await relay.messenger.say("2", id: "drop")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+
+        func questions() async -> [FakeMessenger.Shown] {
+          await relay.messenger.messages.filter { $0.text.contains("The message waits") && $0.buttons != nil }
+        }
+        try await relay.messenger.say("again", id: "3")
+        await relay.messenger.wait { $0.messages.contains { $0.text.contains("again") && $0.buttons != nil } }
+        let first = try #require(await questions().last?.id)
+        try await relay.killAndStart()
+        await relay.messenger.wait {
+          $0.messages.contains { $0.id != first && $0.text.contains("again") && $0.buttons != nil }
+        }
+        let second = try #require(await questions().last?.id)
+        #expect(try await relay.command("upgrade").exit == .exited(0))
+        await relay.messenger.wait { messenger in
+          messenger.messages.contains {
+            ![first, second].contains($0.id) && $0.text.contains("again") && $0.buttons != nil
+          }
+        }
+        await relay.messenger.wait { $0.messages.count { $0.text.contains("again") && $0.buttons != nil } == 1 }
+        rename(agent + ".away", agent)
+        let button = try #require(await questions().last?.buttons?.first?.first?.id)
+        try await relay.messenger.press(button, id: "try")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).count == 1)
+      }
+    }
+
     @Test func `a start that waits for a place says so, can be changed, given up, and holds up nobody`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in
         try await relay.messenger.say("/hang", id: "1", in: "c1")

@@ -53,7 +53,7 @@ package struct KillCampaign: Sendable {
         while next < plans.count, next - total.kills - total.failedRuns.count < jobs {
           let plan = plans[next]
           next += 1
-          group.addTask { (plan, try await drill.run(plan)) }
+          group.addTask { (plan, try await drill.run(plan, limit: descriptors)) }
         }
         guard let (plan, report) = try await group.next() else { break }
         total.add(report)
@@ -102,6 +102,7 @@ package struct KillCampaign: Sendable {
     if limit != nil, !report.hasFired { lines.append("the kill did not fire") }
     if let limit, report.descriptors > limit {
       lines.append("\(report.descriptors) descriptors are open, without a kill \(limit)")
+      lines += report.opened.map { "open: \($0)" }
     }
     guard !lines.isEmpty else { return nil }
     return "FAILED \(name)\n" + lines.map { "  " + $0 }.joined(separator: "\n") + "\n"

@@ -44,6 +44,8 @@ package struct KillDrill: Sendable {
     package var boundaries: [Victim: Int]
     /// What the daemon had open at the end, beyond the sessions of conversations that were added.
     package var descriptors: Int
+    /// Each of them, for the account of a day that leaves too many.
+    package var opened: [String]
     /// How often another program has taken the daemon's place.
     package var upgrades: Int
     package var time: Duration
@@ -73,7 +75,8 @@ package struct KillDrill: Sendable {
           images: automatic
     """
 
-  package func run(_ plan: Plan) async throws -> Report {
+  /// - Parameter limit: descriptors that may be open at the end of the day; nil counts what there is.
+  package func run(_ plan: Plan, limit: Int? = nil) async throws -> Report {
     let killpoint = try Killpoint(library: library)
     if case .boundary(let number) = plan.moment { killpoint.arm(plan.victim, at: number) }
     var report: Report?
@@ -81,7 +84,7 @@ package struct KillDrill: Sendable {
       config: Self.config, capabilities: Self.capabilities(plan.platform), programs: killpoint.programs(),
       startsDaemon: false
     ) { relay in
-      report = try await live(plan, killpoint, relay)
+      report = try await live(plan, killpoint, relay, limit: limit)
     }
     guard let report else { throw DrillFailure("the day did not end") }
     return report
@@ -96,7 +99,9 @@ package struct KillDrill: Sendable {
     return capabilities
   }
 
-  private func live(_ plan: Plan, _ killpoint: Killpoint, _ relay: RelayFixture) async throws -> Report {
+  private func live(
+    _ plan: Plan, _ killpoint: Killpoint, _ relay: RelayFixture, limit: Int?
+  ) async throws -> Report {
     let clock = ContinuousClock()
     let days = Locked(Self.conversations.map { Day($0, messages: messages) })
     let killed = Locked(false)
@@ -144,7 +149,8 @@ package struct KillDrill: Sendable {
     var ledger = await Ledger(days.withLock { $0 }, relay.messenger, mayRepeat: plan.platform == .nothing)
     if !isOver { ledger.note("the day did not end within \(Self.limit)") }
     let added = days.withLock { $0.count } - Self.conversations.count
-    let descriptors = (relay.daemon.map { Self.descriptors(of: $0.pid) } ?? 0) - added * Self.descriptorsOfSession
+    let ofMore = added * Self.descriptorsOfSession
+    let opened = try await Self.settledDescriptors(of: relay, limit: limit.map { $0 + ofMore })
     if Self.wantsHardEnd(plan), let daemon = relay.daemon {
       Glibc.kill(daemon.pid, SIGKILL)
       _ = await daemon.exit()
@@ -155,7 +161,8 @@ package struct KillDrill: Sendable {
     return Report(
       ledger: ledger, hasFired: killed.withLock { $0 } || killpoint.hasFired(plan.victim),
       boundaries: Dictionary(uniqueKeysWithValues: Victim.allCases.map { ($0, killpoint.count(of: $0)) }),
-      descriptors: descriptors, upgrades: Self.upgrades(of: relay), time: time, orphans: orphans,
+      descriptors: opened.count - ofMore, opened: opened, upgrades: Self.upgrades(of: relay), time: time,
+      orphans: orphans,
       log: relay.log)
   }
 
@@ -252,8 +259,31 @@ package struct KillDrill: Sendable {
     return path?.split(separator: "/").last.map(String.init)
   }
 
-  static func descriptors(of pid: Int32) -> Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0
+  static func descriptors(of pid: Int32) -> [String] {
+    let directory = "/proc/\(pid)/fd"
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return numbers.map { number in
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(number)")
+      return "\(number) \(target ?? "closed meanwhile")"
+    }
+  }
+
+  /// What stays open: a connection whose asker went at the day's end, or a program that is just taking over, has some
+  /// for a moment. Counted until it is no more than the limit, or for five seconds; without a limit until the number
+  /// has stayed for half a second.
+  private static func settledDescriptors(of relay: RelayFixture, limit: Int?) async throws -> [String] {
+    var last: [String] = []
+    var unchanged = 0
+    for _ in 0..<250 {
+      let now = relay.daemon.map { descriptors(of: $0.pid) } ?? []
+      unchanged = now.count == last.count ? unchanged + 1 : 0
+      last = now
+      if let limit, now.count <= limit { break }
+      if limit == nil, unchanged == 25 { break }
+      // Pacing only.
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return last
   }
 
   /// Processes that carry the mark of this relay's home and have not gone within ten seconds of its end.

@@ -124,7 +124,7 @@ package struct SoakDrill: Sendable {
     return Sample(
       seconds: Int((ContinuousClock.now - began).components.seconds),
       megabytes: Double(line?.filter(\.isNumber) ?? "").map { $0 / 1024 } ?? 0,
-      descriptors: KillDrill.descriptors(of: pid), databaseBytes: size,
+      descriptors: KillDrill.descriptors(of: pid).count, databaseBytes: size,
       answered: await relay.messenger.outcomes.values.count { $0 == .answered }, crashes: crashes)
   }
 

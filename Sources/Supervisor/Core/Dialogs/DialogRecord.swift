@@ -10,6 +10,10 @@ struct DialogRecord: Codable, Sendable, Equatable {
   /// Seconds since 1970.
   let expires: Double?
 
+  static let ownPrefix = "relay-question-"
+  /// Asked by this program and not by an agent.
+  var isOwn: Bool { dialog.id.hasPrefix(Self.ownPrefix) }
+
   var kind: DialogShow.Kind {
     switch dialog.kind {
     case .confirm: .confirm

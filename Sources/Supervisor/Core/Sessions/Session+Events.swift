@@ -119,7 +119,8 @@ extension Session {
 
   /// Asks the person something of our own. Nil: withdrawn, or cancelled.
   func ask(_ question: String, _ options: [String]) async -> String? {
-    let dialog = PiDialog(id: "relay-question-\(questionNumber)", kind: .select, title: question, options: options)
+    let dialog = PiDialog(
+      id: "\(DialogRecord.ownPrefix)\(questionNumber)", kind: .select, title: question, options: options)
     questionNumber += 1
     return await withCheckedContinuation { continuation in
       guard !closed, run?.aborting != true else { return continuation.resume(returning: nil) }

@@ -26,17 +26,19 @@ extension Session {
     /// It has no agent.
     case asleep
     case ready(SessionHandover)
-    /// It waits for a person's word on a message: the next program asks again, with another life of the agent.
-    case asking(ChildProcess.Handover)
+    /// It waits for a person's word on a message: the next program asks again, with another life of the agent, if it
+    /// had one.
+    case asking(ChildProcess.Handover?)
     case busy
   }
 
   /// Hears nothing more of its agent until `resume`.
   func hold() async -> Hold {
-    guard !closed, leaving?.child.hasEnded != false, let connection else {
-      return connection == nil && run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
+    guard !closed, leaving?.child.hasEnded != false else { return .busy }
+    if !questions.isEmpty { return .asking(connection?.child.handover) }
+    guard let connection else {
+      return run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
     }
-    if !questions.isEmpty { return .asking(connection.child.handover) }
     guard let agent, let handover = await connection.hold(), self.connection === connection, isBetweenEvents else {
       return .busy
     }

@@ -51,14 +51,7 @@ extension Session {
     earlyEnding = nil
     runNumber += 1
     emit(.runStarted(prompt.key, text: prompt.typed))
-    let connection: PiConnection
-    do {
-      connection = try await connected()
-    } catch {
-      if isParked { return leave() }
-      await conclude(prompt, run?.aborting == true ? .aborted : .failed("\(error)"), .dropped)
-      return
-    }
+    guard let connection = await connected(for: prompt) else { return }
     if prompt.isUncertain, await !mayRun(prompt, connection) { return }
     // It may have been changed while the agent started.
     var prompt = run?.prompt ?? prompt
@@ -84,6 +77,32 @@ extension Session {
     }
     let ending = await converse(connection, prepared)
     await finish(prompt, ending, after: last)
+  }
+
+  /// The agent, for a message. Where it does not start, the message waits for the person's word: nothing of it has
+  /// reached anybody.
+  ///
+  /// - Returns: nil when the message has ended or stays as it is stored.
+  private func connected(for prompt: Prompt) async -> PiConnection? {
+    while true {
+      let why: String
+      do { return try await connected() } catch { why = "\(error)" }
+      if isParked {
+        leave()
+        return nil
+      }
+      let question = "The message waits, because \(why)\n\(SafeText.line(prompt.typed, limit: 200))"
+      let isWanted = run?.aborting != true && !closed
+      let answer = isWanted ? await ask(question, ["Try again", "Drop"]) : nil
+      if isParked {
+        leave()
+        return nil
+      }
+      if answer == "Try again", run?.aborting == false { continue }
+      // Who cannot be asked, a script for one, is told why.
+      await conclude(prompt, isWanted && answer == nil && run?.aborting == false ? .failed(why) : .aborted, .dropped)
+      return nil
+    }
   }
 
   func refusal(of prepared: PreparedPrompt) -> String? {

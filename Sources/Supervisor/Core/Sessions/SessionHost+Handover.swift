@@ -20,7 +20,7 @@ extension SessionHost {
       switch await session.hold() {
       case .asleep: break
       case .ready(let one): handover.sessions.append(one)
-      case .asking(let child): handover.leaving.append(child)
+      case .asking(let child): if let child { handover.leaving.append(child) }
       case .busy: return (nil, "session \(await session.name)")
       }
     }
