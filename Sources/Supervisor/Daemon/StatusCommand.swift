@@ -31,25 +31,37 @@ struct Stop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "End the daemon in good order.")
 
   func run() async throws {
-    try await Self.stop(Surroundings())
+    for line in try await Self.stop(Surroundings()) { print(line) }
     print("pi-relayd has stopped.")
   }
 
-  /// Asks the daemon to stop and waits until it has.
-  static func stop(_ surroundings: Surroundings) async throws {
-    guard let peer = surroundings.connect() else {
+  /// Asks the daemon to stop and waits until it has. Answers what it left, in words.
+  @discardableResult
+  static func stop(_ surroundings: Surroundings) async throws -> [String] {
+    guard var next = surroundings.connect() else {
       StandardError.say("No pi-relayd runs for \(surroundings.folders.home).")
       throw ExitStatus.notRunning
     }
-    do {
-      _ = try await peer.request(ControlStop(), within: .seconds(10))
-    } catch {
-      throw surroundings.fail(error)
+    var parked: [String] = []
+    while true {
+      let peer = next
+      defer { peer.close() }
+      do {
+        // Comes when all is done, which takes as long as running answers are waited for.
+        parked = try await peer.request(ControlStop(), within: nil).parked ?? []
+        // The connection ends when the daemon does; the lock is let go a moment later.
+        for await _ in peer.requests {}
+        break
+      } catch .closed {
+        // It ended in another way, or has become another program that knows nothing of this.
+        guard let other = surroundings.connect() else { break }
+        next = other
+      } catch {
+        throw surroundings.fail(error)
+      }
     }
-    // The connection ends when the daemon does; the lock is let go a moment later.
-    for await _ in peer.requests {}
-    peer.close()
     while DaemonLock.isHeld(surroundings.folders) { try await Task.sleep(for: .milliseconds(5)) }
+    return parked
   }
 }
 

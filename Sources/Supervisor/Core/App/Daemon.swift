@@ -207,12 +207,13 @@ package final class Daemon: Sendable {
       relay_notify_service_manager("STOPPING=1")
       log("stopping")
       await router.drain()
-      let parked = await sessions.stop(drain: config.shutdown.drain)
-      for line in parked { log(line) }
+      let cut = await sessions.stop(drain: config.shutdown.drain)
       if config.shutdown.tellsConversations { await router.tellOfStop() }
       await router.flush(within: Self.flushLimit)
+      let parked = cut + (await router.leftForNextStart())
+      for line in parked { log(line) }
       await plugins.stop()
-      control.stop()
+      control.stop(leaving: parked)
       await router.stop()
       group.cancelAll()
     }

@@ -75,7 +75,12 @@ package struct ControlReload: WireRequest {
 
 package struct ControlStop: WireRequest {
   package static let method = "control.stop"
-  package typealias Reply = Empty
+
+  /// Comes when the daemon is about to end, its connection with it.
+  package struct Reply: Codable, Sendable, Equatable {
+    /// What was cut short and what the next start goes on with, in words. Nil from a daemon of before there was this.
+    package var parked: [String]?
+  }
   package init() {}
 }
 

@@ -24,6 +24,8 @@ package final class ControlServer: Sendable {
     var open = 0
     var attached: Set<String> = []
     var next = 0
+    /// Answered when everything else is over.
+    var stops: [IncomingRequest] = []
   }
 
   static let mostConnections = 64
@@ -71,11 +73,16 @@ package final class ControlServer: Sendable {
     await nursery.run()
   }
 
-  package func stop() {
-    let (token, peers) = state.withLock { state in
-      defer { state.token = nil }
-      return (state.token, Array(state.peers.values))
+  /// - Parameter parked: what is told to those who asked for it.
+  package func stop(leaving parked: [String]) {
+    let (token, peers, stops) = state.withLock { state in
+      defer {
+        state.token = nil
+        state.stops = []
+      }
+      return (state.token, Array(state.peers.values), state.stops)
     }
+    for stop in stops { stop.reply(ControlStop.Reply(parked: parked)) }
     if let token { EventLoop.shared.close(token, descriptor) }
     for peer in peers { peer.finish() }
     for peer in peers { peer.close() }
@@ -195,7 +202,7 @@ package final class ControlServer: Sendable {
         request.fail(error)
       }
     case ControlStop.method:
-      request.reply(Empty())
+      state.withLock { $0.stops.append(request) }
       handlers.stop()
     case Ping.method: request.reply(Empty())
     default: request.fail(WireError(.methodNotFound, "there is no method \(request.method)"))

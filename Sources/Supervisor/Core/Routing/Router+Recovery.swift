@@ -66,6 +66,26 @@ extension Router {
       messages: try await store.unfinishedMessages(of: instance), untold: try await store.untoldEnds(of: instance))
   }
 
+  /// What the next daemon finds, in words: a line for each instance that has something.
+  package func leftForNextStart() async -> [String] {
+    do {
+      try await store.settled()
+      var lines: [String] = []
+      for instance in try await store.instances().sorted() {
+        let left = try await left(instance)
+        let parts = [
+          left.messages.isEmpty ? nil : "\(left.messages.count) message(s) that wait",
+          left.outbound.isEmpty ? nil : "\(left.outbound.count) send(s) that are not settled",
+        ].compactMap(\.self)
+        guard !parts.isEmpty else { continue }
+        lines.append("\(instance): the next start goes on with \(parts.joined(separator: " and "))")
+      }
+      return lines
+    } catch {
+      return ["what is left for the next start could not be read: \(error)"]
+    }
+  }
+
   private func output(_ key: ConversationKey, _ link: PluginLink) -> ConversationOutput {
     place(key, Conversation(id: key.conversation, kind: .dm), link).output
   }

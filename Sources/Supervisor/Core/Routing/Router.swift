@@ -101,7 +101,8 @@ package actor Router: PluginAudience {
     }
   }
 
-  /// Waits until everything that is to be said has been, for as long as `limit`; the rest is found by the next daemon.
+  /// Waits until everything that is to be said has been, for as long as `limit`. Of the rest the next daemon finds what
+  /// is recorded.
   package func flush(within limit: Duration) async {
     for place in places.values {
       place.inbox.close()
@@ -111,7 +112,7 @@ package actor Router: PluginAudience {
     do {
       try await withDeadline(limit, clock: timekeeper.clock) { for silence in silences { _ = await silence.next() } }
     } catch {
-      log("not everything could be said within \(limit); the next start goes on with it")
+      log("not everything could be said within \(limit); the next start says what of it is recorded")
     }
   }
 

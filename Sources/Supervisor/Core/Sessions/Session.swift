@@ -236,9 +236,8 @@ package actor Session {
   }
 
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
-  /// daemon. Answers what was parked, in words; nil when there was nothing.
+  /// daemon. Answers what was cut short, in words; nil when nothing was.
   func park() async -> String? {
-    let waiting = queue.count { if case .prompt = $0 { true } else { false } }
     let isRunning = run?.accepted == true
     closed = true
     isParked = true
@@ -249,9 +248,7 @@ package actor Session {
     await surroundings.places.giveUp(id)
     await stopAgent()
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
-    guard waiting > 0 || isRunning else { return nil }
-    return "session \(name): " + (isRunning ? "the running answer was cut short" : "nothing was running")
-      + (waiting > 0 ? "; \(waiting) waiting message(s) run after the next start" : "")
+    return isRunning ? "session \(name): the running answer was cut short" : nil
   }
 
   /// By the person's word: stored before it is shown, so that no daemon runs it again.

@@ -150,7 +150,7 @@ package actor SessionHost {
     for session in all() where await session.makeRoom() { return }
   }
 
-  /// Waits up to `drain` for running work, then ends every agent. Answers what was parked, in words.
+  /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
   package func stop(drain: Duration) async -> [String] {
     let clock = surroundings.timekeeper
     let deadline = clock.now() + drain
@@ -159,14 +159,14 @@ package actor SessionHost {
     }
     await surroundings.places.close()
     let sessions = all()
-    let parked = await withTaskGroup(of: String?.self) { group in
+    let cut = await withTaskGroup(of: String?.self) { group in
       for session in sessions { group.addTask { await session.park() } }
       var lines: [String] = []
       for await line in group { if let line { lines.append(line) } }
       return lines
     }
     nursery.close()
-    return parked
+    return cut
   }
 
   private func isAnyBusy() async -> Bool {
