@@ -256,6 +256,22 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     await store.close()
   }
 
+  @Test func `reading does not wait for writing, nor writing for reading`() async throws {
+    let store = try SQLiteStore(path: path)
+    _ = try await store.accept(message("1"), state: nil)
+    let other = try SQLiteConnection(path: path)
+    try other.run("BEGIN IMMEDIATE")
+    // The database is being written by somebody else, for as long as this takes.
+    #expect(try await store.unfinishedMessages(of: "discord.default").count == 1)
+    try other.run("COMMIT")
+    try other.run("BEGIN")
+    #expect(try other.rows("SELECT count(*) FROM message") { $0.integer(0) } == [1])
+    // Here somebody is in the middle of reading.
+    #expect(try await store.accept(message("2"), state: nil))
+    #expect(try other.rows("SELECT count(*) FROM message") { $0.integer(0) } == [1])
+    try other.run("COMMIT")
+  }
+
   @Test func `a database of a newer version is refused and left alone`() async throws {
     try await SQLiteStore(path: path).close()
     try SQLiteConnection(path: path).execute("PRAGMA user_version = 99")

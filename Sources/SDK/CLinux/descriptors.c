@@ -8,7 +8,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -62,7 +64,11 @@ long relay_descriptor_limit(void) {
     return limit.rlim_cur == RLIM_INFINITY ? -1 : (long)limit.rlim_cur;
 }
 
-unsigned long relay_file_system_type(const char *path) {
-  struct statfs status;
-  return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;
+unsigned long relay_file_system_type(const char *path, unsigned *device_major, unsigned *device_minor) {
+    struct statfs system;
+    struct stat file;
+    if (statfs(path, &system) < 0 || stat(path, &file) < 0) return 0;
+    *device_major = major(file.st_dev);
+    *device_minor = minor(file.st_dev);
+    return (unsigned long)system.f_type;
 }

@@ -167,6 +167,7 @@ struct Doctor: AsyncParsableCommand {
       if access(database, F_OK) == 0 {
         do {
           _ = try SQLiteStore(path: database)
+          try SQLiteStore.examine(database)
           note(true, "state \(database)")
         } catch {
           note(false, "\(error)")

@@ -27,15 +27,35 @@ package final class SQLiteStore: Sendable {
     self.path = path
     self.now = now
     self.report = report
-    try Self.refuseNetwork(path)
-    try Self.makePrivate(path)
-    try WriteAheadLog.check(path + "-wal")
+    let folder = path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    try NetworkFileSystem.refuse(folder.isEmpty ? "/" : folder)
+    try DatabaseReplacement.finish(path)
     do {
-      let writer = try Self.open(path)
-      try Self.check(writer, path)
-      try Schema.update(writer, path: path)
+      let writer = try Self.prepare(path)
       commits = CommitQueue(writer, path: path)
       reader = try Self.open(path)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Opens a database that nobody else has open, making or updating it as needed.
+  static func prepare(_ path: String) throws -> SQLiteConnection {
+    try makePrivate(path)
+    try WriteAheadLog.check(path + "-wal")
+    let connection = try open(path)
+    try check(connection, path)
+    try Schema.update(connection, path: path)
+    return connection
+  }
+
+  /// Looks at every page, row and index; takes long where much is kept. For when no daemon runs.
+  package static func examine(_ path: String) throws(StoreError) {
+    do {
+      let trouble = try prepare(path).rows("PRAGMA integrity_check(5)") { $0.text(0) }
+      guard trouble == ["ok"] else {
+        throw StoreError("\(path) is damaged (\(trouble.joined(separator: "; "))); run: pi-relayd doctor --repair")
+      }
     } catch {
       throw StoreError(error, path: path)
     }
@@ -95,23 +115,6 @@ package final class SQLiteStore: Sendable {
     defer { Glibc.close(descriptor) }
     guard fchmod(descriptor, 0o600) == 0 else {
       throw StoreError("\(path) cannot be made private: \(String(cString: strerror(errno)))")
-    }
-  }
-
-  /// File systems on which locks and flushes do not hold what SQLite needs.
-  private static let networks: [UInt: String] = [
-    0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB", 0x5346_414F: "AFS", 0x00C3_6400: "Ceph",
-    0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS", 0x1983_0326: "BeeGFS",
-  ]
-
-  private static func refuseNetwork(_ path: String) throws(StoreError) {
-    let folder = path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
-    let type = relay_file_system_type(folder.isEmpty ? "/" : folder)
-    guard type != 0 else { throw StoreError("\(folder) cannot be looked at: \(String(cString: strerror(errno)))") }
-    if let name = networks[type & 0xFFFF_FFFF] {
-      throw StoreError(
-        "\(folder) is on a network file system (\(name)), where nothing can be stored safely; set PI_RELAY_HOME to a "
-          + "folder on a disk of this machine")
     }
   }
 }

@@ -14,29 +14,34 @@ package enum Salvage {
     }
   }
 
-  private static let suffixes = ["", "-wal", "-shm"]
   private static let tables = ["message", "outbound", "session", "binding", "pluginState", "backoff", "switchedOff"]
 
-  /// Puts the database aside, and makes a new one of what can be read of it. For when no daemon runs.
+  /// Makes a new database of what can be read of a damaged one, which is put aside. For when no daemon runs.
   ///
   /// - Parameter stamp: tells apart what was put aside at different times.
   package static func repair(_ path: String, stamp: String) throws(StoreError) -> Report {
+    try DatabaseReplacement.finish(path)
     guard access(path, F_OK) == 0 else { throw StoreError("there is no database at \(path): nothing to repair") }
-    let aside = "\(path).damaged-\(stamp)"
-    try move(path, to: aside)
-    _ = try SQLiteStore(path: path)
-    // Reading changes a database too; what was put aside stays as it is.
+    let replacement = DatabaseReplacement(of: path)
+    // Reading changes a database too; the damaged one stays as it is.
     let copy = "\(path).salvage"
+    remove(copy)
     defer { remove(copy) }
     do {
-      for suffix in suffixes where suffix != "-shm" && access(aside + suffix, F_OK) == 0 {
-        try FileManager.default.copyItem(atPath: aside + suffix, toPath: copy + suffix)
+      for suffix in DatabaseReplacement.suffixes where suffix != "-shm" && access(path + suffix, F_OK) == 0 {
+        try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
       }
-      let new = try SQLiteConnection(path: path)
-      return Report(aside: aside, rows: try tables.map { ($0, try save($0, from: copy, to: new)) })
+      let rows = try fill(try SQLiteStore.prepare(replacement.building), from: copy)
+      let aside = try replacement.commit(keepingOldAs: "damaged-\(stamp)")
+      return Report(aside: aside ?? path, rows: rows)
     } catch {
+      replacement.discard()
       throw StoreError(error, path: path)
     }
+  }
+
+  private static func fill(_ new: SQLiteConnection, from copy: String) throws -> [(table: String, count: Int)] {
+    try tables.map { ($0, try save($0, from: copy, to: new)) }
   }
 
   /// The time, for names of files: `20261122-155901`.
@@ -49,15 +54,7 @@ package enum Salvage {
     return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  static func move(_ path: String, to target: String) throws(StoreError) {
-    for suffix in suffixes where access(path + suffix, F_OK) == 0 {
-      guard rename(path + suffix, target + suffix) == 0 else {
-        throw StoreError("\(path + suffix) cannot be moved: \(String(cString: strerror(errno)))")
-      }
-    }
-  }
-
-  static func remove(_ path: String) { for suffix in suffixes { unlink(path + suffix) } }
+  private static func remove(_ path: String) { for suffix in DatabaseReplacement.suffixes { unlink(path + suffix) } }
 
   /// Reads from both ends: damage in the middle hides neither.
   ///
@@ -95,9 +92,12 @@ extension SQLiteStore {
   ///
   /// - Parameter isInUse: a daemon has it open, and has looked at its log.
   package static func backUp(_ path: String, to target: String, isInUse: Bool) throws(StoreError) {
+    if !isInUse { try DatabaseReplacement.finish(path) }
     guard access(path, R_OK) == 0 else { throw StoreError("there is no database at \(path) yet") }
-    // SQLite would leave out what lies behind the damage, and with nobody else at it remove the log.
-    if !isInUse { try WriteAheadLog.check(path + "-wal") }
+    if !isInUse {
+      // SQLite would leave out what lies behind the damage, and with nobody else at it remove the log.
+      try WriteAheadLog.check(path + "-wal")
+    }
     let descriptor = Glibc.open(target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw StoreError("\(target) cannot be made: \(String(cString: strerror(errno)))")
@@ -121,34 +121,28 @@ extension SQLiteStore {
 
 /// A backup that has been looked at and lies ready beside the database.
 package struct StoredBackup: Sendable {
-  private let database: String
-  private var ready: String { database + ".restore" }
+  private let replacement: DatabaseReplacement
 
   /// Copies the backup, and checks the copy.
   package init(_ file: String, for database: String) throws(StoreError) {
-    self.database = database
-    guard let contents = FileManager.default.contents(atPath: file) else {
+    guard access(file, R_OK) == 0 else {
       throw StoreError("\(file) cannot be read: \(String(cString: strerror(errno)))")
     }
-    let ready = database + ".restore"
-    Salvage.remove(ready)
+    replacement = DatabaseReplacement(of: database)
     do {
-      try contents.write(to: URL(filePath: ready))
-      let isBackup = try SQLiteConnection(path: ready).rows("PRAGMA user_version") { $0.integer(0) } != [0]
+      try FileManager.default.copyItem(atPath: file, toPath: replacement.building)
+      let isBackup =
+        try SQLiteConnection(path: replacement.building).rows("PRAGMA user_version") { $0.integer(0) } != [0]
       guard isBackup else { throw StoreError("\(file) is no backup of pi-relayd") }
-      _ = try SQLiteStore(path: ready)
+      _ = try SQLiteStore.prepare(replacement.building)
     } catch {
-      Salvage.remove(ready)
+      replacement.discard()
       throw StoreError(error, path: file)
     }
   }
 
   /// Exchanges the database for the backup. For when no daemon runs. Answers where the database of before is.
   package func putInPlace(stamp: String) throws(StoreError) -> String? {
-    let aside = "\(database).before-restore-\(stamp)"
-    let had = access(database, F_OK) == 0
-    try Salvage.move(database, to: aside)
-    try Salvage.move(ready, to: database)
-    return had ? aside : nil
+    try replacement.commit(keepingOldAs: "before-restore-\(stamp)")
   }
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
+package import TestSupport
 
 /// The programs that a drill kills.
 package enum Victim: Int, CaseIterable, Sendable {
@@ -50,14 +50,19 @@ package final class Killpoint: @unchecked Sendable {
 
   deinit { munmap(table, Self.rows * MemoryLayout<Row>.stride) }
 
-  func arm(_ victim: Victim, at boundary: Int) { table[victim.rawValue].limit = UInt(boundary) }
+  package func arm(_ victim: Victim, at boundary: Int) { table[victim.rawValue].limit = UInt(boundary) }
 
-  func count(of victim: Victim) -> Int { Int(table[victim.rawValue].count) }
+  package func count(of victim: Victim) -> Int { Int(table[victim.rawValue].count) }
 
-  func hasFired(_ victim: Victim) -> Bool { table[victim.rawValue].fired != 0 }
+  package func hasFired(_ victim: Victim) -> Bool { table[victim.rawValue].fired != 0 }
 
   private func variables(_ victim: Victim, program: String) -> [String: String] {
     ["LD_PRELOAD": library, "PI_RELAY_KILLPOINT": "\(folder.path)/rows:\(victim.rawValue):\(program)"]
+  }
+
+  /// The daemon's program alone, as it was built, is counted.
+  package var daemonAlone: Programs {
+    Programs(folder: Built.folder, environment: variables(.daemon, program: Victim.daemon.program))
   }
 
   var daemon: String { "\(folder.path)/bin/\(Victim.daemon.program)" }

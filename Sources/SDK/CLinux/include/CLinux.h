@@ -69,9 +69,11 @@ void relay_timer_set(int timer, long long seconds, long nanoseconds);
 
 /// How many of this process's descriptors are in use, and its soft limit; -1 when unknown.
 int relay_open_descriptors(void);
-/* The magic number of the file system that `path` is on, as statfs(2) has it; 0 with errno set when it cannot be told. */
-unsigned long relay_file_system_type(const char *path);
 long relay_descriptor_limit(void);
+
+/// The magic number of the file system that `path` is on, as statfs(2) has it, and its device; 0 with errno set when it
+/// cannot be told.
+unsigned long relay_file_system_type(const char *path, unsigned *device_major, unsigned *device_minor);
 
 /// A file in memory that is closed on exec. Returns the descriptor, or -1 with errno set.
 int relay_memory_file(const char *name);
