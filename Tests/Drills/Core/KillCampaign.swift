@@ -14,7 +14,8 @@ package struct KillCampaign: Sendable {
     package var marked = 0
     package var failedRuns: [String] = []
 
-    package var isSound: Bool { failedRuns.isEmpty && lost == 0 && duplicated == 0 }
+    /// Where most are only reported interrupted, nothing is proven.
+    package var isSound: Bool { failedRuns.isEmpty && lost == 0 && duplicated == 0 && answered * 4 >= sent * 3 }
 
     package var description: String {
       "\(kills) kills, \(upgrades) upgrades: \(sent) messages, \(answered) answered, \(interrupted) reported interrupted, \(lost) lost, "
@@ -28,7 +29,7 @@ package struct KillCampaign: Sendable {
   let jobs: Int
   let drill: KillDrill
 
-  package init(count: Int, messages: Int, seed: UInt64, jobs: Int, library: String) {
+  package init(count: Int, messages: Int, seed: UInt64, jobs: Int, library: String?) {
     self.count = count
     self.messages = messages
     self.seed = seed

@@ -53,11 +53,12 @@ package struct KillDrill: Sendable {
     package var log: [String]
   }
 
-  let library: String
+  let library: String?
   /// Messages of each of the four conversations.
   let messages: Int
 
-  package init(library: String, messages: Int) {
+  /// - Parameter library: counts boundaries; without it only instants can be chosen.
+  package init(library: String?, messages: Int) {
     self.library = library
     self.messages = messages
   }
@@ -146,7 +147,9 @@ package struct KillDrill: Sendable {
       // What has not ended is lost, and the ledger says what.
     }
     let time = clock.now - began
-    var ledger = await Ledger(days.withLock { $0 }, relay.messenger, mayRepeat: plan.platform == .nothing)
+    var ledger = await Ledger(
+      days.withLock { $0 }, relay.messenger, given: AgentMemory.messages(of: relay),
+      mayRepeat: plan.platform == .nothing)
     if !isOver { ledger.note("the day did not end within \(Self.limit)") }
     let added = days.withLock { $0.count } - Self.conversations.count
     let ofMore = added * Self.descriptorsOfSession

@@ -33,10 +33,10 @@ package final class Killpoint: @unchecked Sendable {
 
   private static let rows = 16
   private let folder: TemporaryFolder
-  private let library: String
+  private let library: String?
   private let table: UnsafeMutablePointer<Row>
 
-  package init(library: String) throws {
+  package init(library: String?) throws {
     self.library = library
     folder = try TemporaryFolder()
     let size = Self.rows * MemoryLayout<Row>.stride
@@ -57,7 +57,8 @@ package final class Killpoint: @unchecked Sendable {
   package func hasFired(_ victim: Victim) -> Bool { table[victim.rawValue].fired != 0 }
 
   private func variables(_ victim: Victim, program: String) -> [String: String] {
-    ["LD_PRELOAD": library, "PI_RELAY_KILLPOINT": "\(folder.path)/rows:\(victim.rawValue):\(program)"]
+    guard let library else { return [:] }
+    return ["LD_PRELOAD": library, "PI_RELAY_KILLPOINT": "\(folder.path)/rows:\(victim.rawValue):\(program)"]
   }
 
   /// The daemon's program alone, as it was built, is counted.

@@ -21,9 +21,11 @@ package struct Ledger: Sendable {
   static let mostUnreachable = 4
   private static let mark = "(possible repeat) "
 
-  /// - Parameter mayLeave: messages that may be left half done where the platform cannot say what it has.
+  /// - Parameters:
+  ///   - given: what the agents were given, by their own account.
+  ///   - mayLeave: messages that may be left half done where the platform cannot say what it has.
   init(
-    _ days: [Day], _ messenger: FakeMessenger, mayRepeat: Bool, isInOrder: Bool = true,
+    _ days: [Day], _ messenger: FakeMessenger, given: [String], mayRepeat: Bool, isInOrder: Bool = true,
     mayLeave: Int = Ledger.mostUnreachable
   ) async {
     let messages = await messenger.messages
@@ -31,7 +33,11 @@ package struct Ledger: Sendable {
     problems = await messenger.contradictions.map { "two ends: \($0)" }
     for day in days {
       let shown = messages.filter { $0.conversation == day.conversation }
-      for line in day.lines { judge(line, shown, outcomes[line.tag]) }
+      for line in day.lines {
+        judge(line, shown, outcomes[line.tag])
+        judgeRuns(line, shown, given)
+      }
+      judgeNotices(day, shown, outcomes)
       if isInOrder { judgeOrder(day, shown) }
       judgePictures(day, shown, outcomes)
     }
@@ -74,6 +80,29 @@ package struct Ledger: Sendable {
         problems.append("\(line.tag) counts as a command")
       }
     case nil: lost.append("\(line.tag) has not ended")
+    }
+  }
+
+  /// A message reaches the agent once; again only by the person's word.
+  private mutating func judgeRuns(_ line: Day.Line, _ shown: [FakeMessenger.Shown], _ given: [String]) {
+    let runs = given.count { $0.contains(line.tag) }
+    let words = shown.count { message in
+      message.history.contains { $0.contains("It is not known whether") && $0.contains(line.tag) }
+    }
+    if runs > 1 + words { duplicated.append("\(line.tag) reached the agent \(runs) times") }
+  }
+
+  /// Each end that is no answer was told.
+  private mutating func judgeNotices(
+    _ day: Day, _ shown: [FakeMessenger.Shown], _ outcomes: [String: MessageSettled.Outcome]
+  ) {
+    let failures = day.lines.count { outcomes[$0.tag] == .failed || outcomes[$0.tag] == .stopped }
+    let notices = shown.count { message in
+      let text = message.text.hasPrefix(Self.mark) ? String(message.text.dropFirst(Self.mark.count)) : message.text
+      return message.role == .notice && ["❌", "⏹", "⚠️", "🗑️"].contains { text.hasPrefix($0) }
+    }
+    if notices < failures {
+      problems.append("\(failures) messages of \(day.conversation) failed, and \(notices) notices say so")
     }
   }
 

@@ -90,7 +90,7 @@ package struct ModelDrill: Sendable {
         problems.append("the walk did not end: \(error)")
       }
       let ledger = await Ledger(
-        model.withLock { $0.days }, relay.messenger,
+        model.withLock { $0.days }, relay.messenger, given: AgentMemory.messages(of: relay),
         // What has ended its messenger twice is set aside as it is, and said again with the mark.
         mayRepeat: walk.platform == .nothing || relay.log.contains { $0.contains("was set aside") },
         isInOrder: false, mayLeave: walk.lostReceipts)
