@@ -126,6 +126,26 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: [true, false])
+    func `a question that the platform refuses is asked in words, and told where that is wanted`(
+      isTold: Bool
+    ) async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      let config = RelayFixture.usualConfig + "\ndelivery: {tellConversations: \(isTold)}\n"
+      try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
+        await relay.messenger.fail("dialog.show", with: [DeliveryFailure.invalid("too many buttons").wireError])
+        try await relay.messenger.say("/select", id: "1")
+        await relay.messenger.waitForText("Which colour?")
+        let texts = await relay.messenger.texts()
+        #expect(texts.contains { $0.contains("could not be shown as it should be") } == isTold)
+        try await relay.messenger.say("2", id: "2")
+        await relay.messenger.waitForText("You answered: Green")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(try await relay.status().deliveries?.first?.lastFailure == "too many buttons")
+      }
+    }
+
     @Test func `an answer that ends the formatter twice is set aside, growing or not`() async throws {
       let config = RelayFixture.usualConfig + "\nplugins: {formatter: {enabled: false}}\n"
       try await RelayFixture.run(config: config) { relay in

@@ -126,5 +126,9 @@ package struct Config: Sendable, Equatable {
   package struct DeliverySettings: Sendable, Equatable {
     /// Tries of one send before it is given up: about ten minutes in all.
     package var attempts = 24
+    /// Whether a conversation is told of what was given up.
+    package var tellsConversations = true
+
+    package init() {}
   }
 }

@@ -120,7 +120,7 @@ package final class Daemon: Sendable {
     )
     let router = Router(
       host: sessions, store: store, services: services, folders: folders, timekeeper: timekeeper,
-      machine: config.machine, deliveryAttempts: config.delivery.attempts,
+      machine: config.machine, deliveries: config.delivery,
       terminalGone: { folders.remove($0) }, log: log)
     try await router.restore()
     if let handover {

@@ -18,7 +18,7 @@ extension ConversationOutput {
     case .file(let file):
       // A restored database may name files that have gone since.
       if await !delivery.resend(unfinished) {
-        await say("⚠️ \(SafeText.line(file.name)) could not be shown here; the session has it.", .notice)
+        await tellGivenUp("\(SafeText.line(file.name)) could not be shown here; the session has it.")
       }
       await removeSpooled(file.path)
     default: _ = await delivery.resend(unfinished)

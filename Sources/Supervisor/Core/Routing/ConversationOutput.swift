@@ -189,7 +189,7 @@ actor ConversationOutput {
     case .runEnded(let message, let end, let stage):
       await endRun(end)
       if isIncomplete, end == .completed {
-        await say("⚠️ Part of this answer could not be shown here; the session has it all.", .notice)
+        await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
       }
       let outcome = isIncomplete && end == .completed ? .failed : end.outcome
       isIncomplete = false
@@ -271,10 +271,20 @@ actor ConversationOutput {
   func ask(_ record: DialogRecord) async {
     await breakStream()
     await flushTools()
-    dialogs[record.id] = await delivery.show(
+    let sent = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
         text: record.question, buttons: record.buttons(within: capabilities.buttons), prefill: record.dialog.prefill,
         expires: record.expires))
+    dialogs[record.id] = sent
+    guard sent == nil, !Task.isCancelled else { return }
+    // The agent waits for the answer: what cannot be shown with its buttons may do without, in words and pieces.
+    await tellGivenUp("The question below could not be shown as it should be; answer it in words.")
+    await say(record.question, .dialog)
+  }
+
+  /// Says in the conversation that something was given up, where that is wanted.
+  func tellGivenUp(_ text: String) async {
+    if delivery.settings.tellsConversations { await say("⚠️ \(text)", .notice) }
   }
 }

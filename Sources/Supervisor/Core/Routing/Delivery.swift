@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import RelayConfig
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
@@ -10,9 +11,11 @@ struct Delivery: Sendable {
   let holder: LinkHolder
   let store: any Store
   let timekeeper: Timekeeper
-  /// Tries of one send before it is given up.
-  let maximumAttempts: Int
+  let settings: Config.DeliverySettings
   let log: @Sendable (String) -> Void
+
+  /// Tries of one send before it is given up.
+  var maximumAttempts: Int { settings.attempts }
 
   static let longestDelay: Duration = .seconds(30)
   static let repeatMark = "(possible repeat) "

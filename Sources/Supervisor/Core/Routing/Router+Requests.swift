@@ -100,7 +100,7 @@ extension Router {
     guard conversation.kind == .dm else { return }
     let delivery = Delivery(
       conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper,
-      maximumAttempts: deliveryAttempts, log: log)
+      settings: deliveries, log: log)
     nursery.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
   }
 

@@ -18,7 +18,7 @@ package actor Router: PluginAudience {
   let checkpoints: StreamCheckpoints
   let timekeeper: Timekeeper
   private let machine: Config.Machine
-  let deliveryAttempts: Int
+  let deliveries: Config.DeliverySettings
   let log: @Sendable (String) -> Void
   /// A terminal will not be back: its folders can go.
   private let terminalGone: @Sendable (String) -> Void
@@ -61,7 +61,7 @@ package actor Router: PluginAudience {
 
   package init(
     host: SessionHost, store: any Store, services: Services, folders: Folders, timekeeper: Timekeeper,
-    machine: Config.Machine, deliveryAttempts: Int,
+    machine: Config.Machine, deliveries: Config.DeliverySettings,
     terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
   ) {
     self.terminalGone = terminalGone
@@ -71,7 +71,7 @@ package actor Router: PluginAudience {
     checkpoints = StreamCheckpoints(folder: folders.streams, log: log)
     self.timekeeper = timekeeper
     self.machine = machine
-    self.deliveryAttempts = deliveryAttempts
+    self.deliveries = deliveries
     self.log = log
     watchers = SessionWatchers(dialogs: dialogs)
   }
@@ -200,7 +200,7 @@ package actor Router: PluginAudience {
     }
     let holder = holder(key.instance)
     let delivery = Delivery(
-      conversation: key, holder: holder, store: store, timekeeper: timekeeper, maximumAttempts: deliveryAttempts,
+      conversation: key, holder: holder, store: store, timekeeper: timekeeper, settings: deliveries,
       log: log)
     let output = ConversationOutput(
       delivery: delivery, capabilities: capabilities, settings: settings, services: services,

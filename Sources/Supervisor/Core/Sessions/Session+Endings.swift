@@ -29,7 +29,7 @@ extension Session {
   }
 
   static func interruption(_ why: String) -> String {
-    "\(why) What it had said is above; it is not run again by itself. The session goes on with your next message."
+    "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."
   }
 
   /// The daemon ends, and the message has not reached the agent: it stays as it is stored.
