@@ -61,6 +61,36 @@ extension EndToEnd {
       }
     }
 
+    @Test func `half a line goes on with its other half`() async throws {
+      try await RelayFixture.run { relay in
+        let folder = relay.scratch.path
+        let script = try relay.scratch.write(
+          "halves.sh",
+          """
+          #!/bin/sh
+          read -r line
+          id=$(printf '%s' "$line" | sed 's/.*"id":\\([0-9]*\\).*/\\1/')
+          printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1,"name":"halves","version":"1",' "$id"
+          printf '"kinds":["service"],"capabilities":{}}}\\n'
+          printf '{"jsonrpc":"2.0","id":1,"method":"state.save","params":{"state":{"half'
+          : > '\(folder)/half'
+          while [ ! -e '\(folder)/rest' ]; do sleep 0.02; done
+          printf '":"whole"}}}\\n'
+          read -r answer
+          printf '%s' "$answer" > '\(folder)/answer.new'
+          mv '\(folder)/answer.new' '\(folder)/answer'
+          while read -r line; do :; done
+          """ + "\n", executable: true)
+        try FakeMessenger.install(script, as: "\(relay.folders.plugins)/halves")
+        try await relay.waitForStatus { _ in access(folder + "/half", F_OK) == 0 }
+        try await upgrade(relay)
+        try relay.scratch.write("rest", "")
+        try await relay.waitForStatus { _ in access(folder + "/answer", F_OK) == 0 }
+        #expect(relay.scratch.read("answer").contains(#""result""#))
+        #expect(try await relay.plugin("halves")?.restarts == 0)
+      }
+    }
+
     @Test func `what runs on is supervised as before`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
