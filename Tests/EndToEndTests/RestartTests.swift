@@ -284,6 +284,25 @@ extension EndToEnd {
       }
     }
 
+    @Test func `half a line at the end of the session's file is cut off before the agent goes on`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        let file = try #require(try await relay.status().sessions.first?.sessionFile)
+        _ = await relay.stop()
+        let whole = try #require(FileManager.default.contents(atPath: file))
+        try (whole + Data(#"{"type":"message","id":"#.utf8)).write(to: URL(filePath: file))
+        try await relay.start()
+        try await relay.messenger.say("again", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        let after = try #require(FileManager.default.contents(atPath: file))
+        #expect(after.starts(with: whole) && after.count > whole.count)
+        for line in after.split(separator: 0x0A) {
+          #expect(throws: Never.self) { try JSONCoding.decode(JSONValue.self, from: Array(line)) }
+        }
+      }
+    }
+
     @Test func `what was dropped with its session is not run by the next daemon`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")

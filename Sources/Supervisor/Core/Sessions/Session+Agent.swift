@@ -51,14 +51,15 @@ extension Session {
     agent = program
     try requireOpen()
     let launch = SessionLaunch(
-      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, folders: surroundings.folders)
-    try launch.prepare()
+      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, folders: surroundings.folders,
+      surroundings: surroundings.environment)
     let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
     if isRestored {
       await waitForAgents(marked: marker)
       isRestored = false
     }
+    try launch.prepare()
     let request = ChildProcess.Request(
       name: "session \(name)", path: program.path, arguments: launch.arguments,
       environment: ChildEnvironment.agent(

@@ -6,21 +6,21 @@ internal import RelayConfig
 struct SessionLaunch {
   let arguments: [String]
   let environment: [String: String]
-  private let sessionFile: String?
+  private let sessionFiles: [String]
   private let directory: String
 
+  /// - Parameter surroundings: the environment that the agent's is made of.
   init(
-    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, folders: Folders
+    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, folders: Folders,
+    surroundings: [String: String]
   ) {
     self.directory = directory
     var arguments = ["--mode", "rpc"]
     var environment = pi.environment
     if program.takesSessionID {
-      sessionFile = nil
       arguments += ["--session-id", id]
     } else {
       let file = "\(folders.sessions)/\(id).jsonl"
-      sessionFile = file
       arguments += ["--session", file]
     }
     if let provider = pi.provider { arguments += ["--provider", provider] }
@@ -29,12 +29,32 @@ struct SessionLaunch {
     if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(folders.state)/demo-agent" }
     self.arguments = arguments + pi.arguments
     self.environment = environment
+    let all = surroundings.merging(environment) { $1 }
+    sessionFiles =
+      program.takesSessionID
+      ? Self.files(ofSession: id, in: directory, environment: all) : ["\(folders.sessions)/\(id).jsonl"]
   }
 
   /// Sees to it that pi finds what it needs.
   func prepare() throws {
     guard access(directory, X_OK) == 0 else { throw SpawnError.missingDirectory(path: directory) }
-    if let sessionFile { try Self.trimPartialLine(of: sessionFile) }
+    for file in sessionFiles { try Self.trimPartialLine(of: file) }
+  }
+
+  /// Where pi keeps a session that it knows by its id: a folder for each working directory, whose name is its path.
+  private static func files(
+    ofSession id: String, in directory: String, environment: [String: String]
+  ) -> [String] {
+    let root = environment["PI_CODING_AGENT_DIR"] ?? (environment["HOME"] ?? "") + "/.pi/agent"
+    let real = realpath(directory, nil).map { path in
+      defer { free(path) }
+      return String(cString: path)
+    }
+    return Set([directory, real ?? directory]).flatMap { path in
+      let folder = "\(root)/sessions/--\(path.split(separator: "/").joined(separator: "-").replacing(":", with: "-"))--"
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+      return names.filter { $0.hasSuffix("_\(id).jsonl") }.map { "\(folder)/\($0)" }
+    }
   }
 
   /// A file that ends in the middle of a line would make pi lose the history before it: the next entry would be glued
