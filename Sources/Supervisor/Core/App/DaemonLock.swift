@@ -19,7 +19,7 @@ package final class DaemonLock: Sendable {
     guard descriptor >= 0 else {
       throw Folders.Failure(description: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
     }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    guard Self.take(descriptor, folders) else {
       let holder = Self.holder(folders).map { " (pid \($0))" } ?? ""
       _ = close(descriptor)
       throw Folders.Failure(
@@ -33,6 +33,24 @@ package final class DaemonLock: Sendable {
 
   deinit {
     _ = close(descriptor)
+  }
+
+  /// How often what is left of a dead daemon is looked at, and the pause in between.
+  private static let patience = (looks: 300, microseconds: useconds_t(10_000))
+
+  /// A daemon that was killed while it started a child leaves the lock to it until it runs its own program.
+  private static func take(_ descriptor: Int32, _ folders: Folders) -> Bool {
+    for _ in 0..<patience.looks {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+      guard !isHolderAlive(folders) else { return false }
+      usleep(patience.microseconds)
+    }
+    return false
+  }
+
+  private static func isHolderAlive(_ folders: Folders) -> Bool {
+    guard let pid = holder(folders), pid > 0 else { return true }
+    return kill(pid, 0) == 0 || errno != ESRCH
   }
 
   /// Lets the next have it.
@@ -49,7 +67,6 @@ package final class DaemonLock: Sendable {
     let descriptor = open(folders.lock, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { _ = close(descriptor) }
-    guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
-    return false
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && isHolderAlive(folders)
   }
 }
