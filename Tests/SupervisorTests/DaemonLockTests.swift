@@ -15,35 +15,45 @@ import Testing
     try folders.prepare()
   }
 
-  /// Another process that holds the lock for half a second.
-  private func holdElsewhere(as pid: Int32) async throws {
+  /// Another process that holds the lock until its input ends.
+  private func holdElsewhere(as pid: Int32) async throws -> (ChildProcess, input: Int32) {
     try Data("\(pid)\n".utf8).write(to: URL(filePath: folders.lock))
-    let child = try ChildProcess.spawn(
+    let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: "holder", path: "/usr/bin/flock",
-        arguments: [folders.lock, "sh", "-c", "echo held; sleep 0.5"], environment: ["PATH": "/usr/bin:/bin"]),
+        name: "holder", path: "/usr/bin/flock", arguments: [folders.lock, "sh", "-c", "echo held; read line"],
+        environment: ["PATH": "/usr/bin:/bin"]),
       guardian: nil)
     let held = Mailbox<Void>(merge: { _, _ in true })
     let reader = LineReader(
-      descriptor: child.1.output, maximumLineLength: 100, handlers: .init(line: { _ in held.post(()) }, end: {}))
+      descriptor: pipes.output, maximumLineLength: 100, handlers: .init(line: { _ in held.post(()) }, end: {}))
     try reader.start()
-    for descriptor in [child.1.input, child.1.error] { close(descriptor) }
+    close(pipes.error)
     _ = await held.next()
+    return (child, pipes.input)
   }
 
   @Test func `what a killed daemon leaves of its lock is waited for`() async throws {
     // No process has such a number.
-    try await holdElsewhere(as: 1 << 30)
+    let (child, input) = try await holdElsewhere(as: 1 << 30)
     #expect(!DaemonLock.isHeld(folders))
-    let lock = try DaemonLock(folders)
+    var pauses = 0
+    let lock = try DaemonLock(folders) {
+      if pauses == 0 { close(input) }
+      pauses += 1
+      usleep(1_000)
+    }
+    #expect(pauses > 0)
     #expect(DaemonLock.isHeld(folders))
     #expect(DaemonLock.holder(folders) == getpid())
     lock.release()
+    _ = await child.exit()
   }
 
   @Test func `a living daemon's lock is respected at once`() async throws {
-    try await holdElsewhere(as: getppid())
+    let (child, input) = try await holdElsewhere(as: getppid())
     #expect(DaemonLock.isHeld(folders))
-    #expect(throws: Folders.Failure.self) { try DaemonLock(folders) }
+    #expect(throws: Folders.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
+    close(input)
+    _ = await child.exit()
   }
 }

@@ -13,13 +13,14 @@ package final class DaemonLock: Sendable {
   /// For `init(adopting:)`.
   package var handover: Int32 { descriptor }
 
-  package init(_ folders: Folders) throws(Folders.Failure) {
+  /// - Parameter pause: between two looks at what a dead daemon has left.
+  package init(_ folders: Folders, pause: () -> Void = { usleep(10_000) }) throws(Folders.Failure) {
     let path = folders.lock
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw Folders.Failure(description: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
     }
-    guard Self.take(descriptor, folders) else {
+    guard Self.take(descriptor, folders, pause) else {
       let holder = Self.holder(folders).map { " (pid \($0))" } ?? ""
       _ = close(descriptor)
       throw Folders.Failure(
@@ -35,15 +36,15 @@ package final class DaemonLock: Sendable {
     _ = close(descriptor)
   }
 
-  /// How often what is left of a dead daemon is looked at, and the pause in between.
-  private static let patience = (looks: 300, microseconds: useconds_t(10_000))
+  /// How often what is left of a dead daemon is looked at.
+  private static let looks = 300
 
   /// A daemon that was killed while it started a child leaves the lock to it until it runs its own program.
-  private static func take(_ descriptor: Int32, _ folders: Folders) -> Bool {
-    for _ in 0..<patience.looks {
+  private static func take(_ descriptor: Int32, _ folders: Folders, _ pause: () -> Void) -> Bool {
+    for _ in 0..<looks {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
       guard !isHolderAlive(folders) else { return false }
-      usleep(patience.microseconds)
+      pause()
     }
     return false
   }
