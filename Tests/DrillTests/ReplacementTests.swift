@@ -35,16 +35,27 @@ import Testing
     }
   }
 
-  /// One that is damaged is as it was, says so, and can still be repaired; anything else is whole.
+  /// One that is damaged is as it was, says so, and can still be repaired; anything else is whole, and what it took the
+  /// place of is kept.
   private func look(_ command: [String], _ relay: RelayFixture, _ kept: String, _ when: Comment) async throws {
+    let before = FileManager.default.contents(atPath: "\(kept)/relay.db")
     if try await relay.command("doctor").output.contains(where: { $0.contains("relay.db is damaged") }) {
-      let before = FileManager.default.contents(atPath: "\(kept)/relay.db")
       #expect(FileManager.default.contents(atPath: relay.folders.database) == before, when)
       #expect(try await relay.command(command).exit == .exited(0), when)
     }
     try await relay.start()
-    let isKnown = try await !relay.messenger.say("hello", id: "1").stored
-    #expect(isKnown, when)
+    let isFirstKnown = try await !relay.messenger.say("hello", id: "1").stored
+    #expect(isFirstKnown, when)
+    let isSecondKnown = try await !relay.messenger.say("more", id: "2").stored
+    let names = try FileManager.default.contentsOfDirectory(atPath: relay.folders.state)
+    #expect(!names.contains { $0.contains(".building-") || $0.contains(".ready.") }, when)
+    if isSecondKnown {
+      #expect(command.first == "restore", when)
+    } else {
+      let old = try #require(names.first { $0.hasPrefix("relay.db.") && !$0.hasSuffix("-wal") }, when)
+      #expect(FileManager.default.contents(atPath: "\(relay.folders.state)/\(old)") == before, when)
+      #expect(names.contains(old + "-wal") == (access(kept + "/relay.db-wal", F_OK) == 0), when)
+    }
     _ = await relay.stop()
   }
 

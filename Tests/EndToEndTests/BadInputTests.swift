@@ -91,6 +91,13 @@ extension EndToEnd {
           + "npm install -g @earendil-works/pi-coding-agent", "\(said.output)")
     }
 
+    @Test func `a script of several lines ends where the agent does not start`() async throws {
+      let said = try await relay(
+        ["chat", "--standalone"], input: "hello\nand more\n", program: try daemon(with: []))
+      #expect(said.exit == .exited(1))
+      #expect(said.output.contains { $0.hasPrefix("❌ there is no agent to run") }, "\(said.output)")
+    }
+
     @Test func `without a guardian nothing is started, since nothing would be cleaned up`() async throws {
       let folder = scratch.path + "/bin"
       let daemon = try daemon(with: [])

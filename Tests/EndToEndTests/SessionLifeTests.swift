@@ -28,8 +28,12 @@ extension EndToEnd {
       try await RelayFixture.run(isOldAgent: true, capabilities: capabilities) { relay in
         let agent = relay.scratch.path + "/old-agent"
         rename(agent, agent + ".away")
-        try await relay.messenger.say("hello", id: "1")
+        try await relay.messenger.say("taken back", id: "0")
         await relay.messenger.waitForText("The message waits, because")
+        _ = try await relay.messenger.request(MessageDeleted(id: "0", conversation: Conversation(id: "c1")))
+        #expect(await relay.messenger.waitForOutcome(of: "0") == .stopped)
+        try await relay.messenger.say("hello", id: "1")
+        await relay.messenger.wait { $0.messages.contains { $0.text.contains("hello") && $0.buttons != nil } }
         try await relay.messenger.say("2", id: "drop")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
 
@@ -39,6 +43,9 @@ extension EndToEnd {
         try await relay.messenger.say("again", id: "3")
         await relay.messenger.wait { $0.messages.contains { $0.text.contains("again") && $0.buttons != nil } }
         let first = try #require(await questions().last?.id)
+        // No answer to the question: it waits behind.
+        try await relay.messenger.say("another's words", id: "4", forwarded: true)
+        await relay.messenger.waitForText("Queued")
         try await relay.killAndStart()
         await relay.messenger.wait {
           $0.messages.contains { $0.id != first && $0.text.contains("again") && $0.buttons != nil }
@@ -55,7 +62,8 @@ extension EndToEnd {
         let button = try #require(await questions().last?.buttons?.first?.first?.id)
         try await relay.messenger.press(button, id: "try")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
-        #expect(await relay.messenger.texts(role: .answer).count == 1)
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).count == 2)
       }
     }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import RelayStore
@@ -22,6 +23,7 @@ import Testing
   }
 
   @Test func `a disk of this machine is taken`() throws {
-    try NetworkFileSystem.refuse("/")
+    let folder = try TemporaryFolder()
+    try NetworkFileSystem.refuse(folder.path)
   }
 }

@@ -134,6 +134,44 @@ import Testing
     #expect(throws: StoreError.self) { try SQLiteStore.backUp(path, to: folder.path + "/copy.db", isInUse: true) }
   }
 
+  private func backUp(_ ids: String..., as name: String) async throws -> String {
+    let source = try SQLiteStore(path: "\(folder.path)/\(name)-source.db")
+    for id in ids { _ = try await source.accept(message(id), state: nil) }
+    let copy = "\(folder.path)/\(name).db"
+    try SQLiteStore.backUp(source.path, to: copy, isInUse: true)
+    return copy
+  }
+
+  private func ids(in path: String) async throws -> [String] {
+    try await SQLiteStore(path: path).unfinishedMessages(of: "discord.default").map(\.stored.key.id)
+  }
+
+  @Test func `a restore that was begun comes before the next, and both are kept`() async throws {
+    let (first, second) = (try await backUp("1", as: "first"), try await backUp("2", as: "second"))
+    #expect(try await ids(in: path).isEmpty)
+    // As a kill leaves it, with the log of a database that was in use.
+    try FileManager.default.copyItem(atPath: first, toPath: path + ".ready.before-restore-then")
+    try folder.write("relay.db-wal", "no log of the new one")
+    let aside = try StoredBackup(second, for: path).putInPlace(stamp: "now")
+    #expect(try await ids(in: path) == ["2"])
+    #expect(try await ids(in: try #require(aside)) == ["1"])
+    #expect(access(path + ".before-restore-then", F_OK) == 0)
+    #expect(try await ids(in: path) == ["2"])
+  }
+
+  @Test func `a backup is only read, whatever its mode and whatever links to it`() async throws {
+    let copy = try await backUp("1", as: "first")
+    let before = FileManager.default.contents(atPath: copy)
+    chmod(copy, 0o400)
+    let link = folder.path + "/latest.db"
+    try #require(symlink(copy, link) == 0)
+    _ = try StoredBackup(link, for: path).putInPlace(stamp: "now")
+    #expect(try await ids(in: path) == ["1"])
+    #expect(FileManager.default.contents(atPath: copy) == before)
+    var status = stat()
+    #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o777 == 0o600)
+  }
+
   @Test func `a restored backup replaces the database, which is put aside`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)

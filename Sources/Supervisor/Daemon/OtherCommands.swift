@@ -166,6 +166,8 @@ struct Doctor: AsyncParsableCommand {
       let database = surroundings.folders.database
       if access(database, F_OK) == 0 {
         do {
+          let lock = try DaemonLock(surroundings.folders)
+          defer { lock.release() }
           _ = try SQLiteStore(path: database)
           try SQLiteStore.examine(database)
           note(true, "state \(database)")

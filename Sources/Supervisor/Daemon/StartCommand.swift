@@ -76,7 +76,7 @@ struct DetachedDaemon {
     } catch {
       throw surroundings.fail(error)
     }
-    if DaemonLock.isHeld(folders) {
+    if DaemonLock.isHeld(folders), DaemonLock.isHolderAlive(folders) {
       let pid = DaemonLock.holder(folders).map { " (pid \($0))" } ?? ""
       StandardError.say("pi-relayd runs already for \(folders.home)\(pid).")
       throw ExitStatus.failed

@@ -38,30 +38,44 @@ struct Stop: AsyncParsableCommand {
   /// Asks the daemon to stop and waits until it has. Answers what it left, in words.
   @discardableResult
   static func stop(_ surroundings: Surroundings) async throws -> [String] {
-    guard var next = surroundings.connect() else {
-      StandardError.say("No pi-relayd runs for \(surroundings.folders.home).")
-      throw ExitStatus.notRunning
-    }
-    var parked: [String] = []
-    while true {
-      let peer = next
-      defer { peer.close() }
-      do {
-        // Comes when all is done, which takes as long as running answers are waited for.
-        parked = try await peer.request(ControlStop(), within: nil).parked ?? []
-        // The connection ends when the daemon does; the lock is let go a moment later.
-        for await _ in peer.requests {}
-        break
-      } catch .closed {
-        // It ended in another way, or has become another program that knows nothing of this.
-        guard let other = surroundings.connect() else { break }
-        next = other
-      } catch {
-        throw surroundings.fail(error)
+    var parked: [String]?
+    for round in 0..<rounds {
+      guard let peer = surroundings.connect() else {
+        if round > 0 { break }
+        StandardError.say("No pi-relayd runs for \(surroundings.folders.home).")
+        throw ExitStatus.notRunning
       }
+      defer { peer.close() }
+      parked = try await order(peer, surroundings)
+      if parked != nil { break }
+      // It ended in another way, or has become another program that knows nothing of this.
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    if parked == nil, let peer = surroundings.connect() {
+      peer.close()
+      StandardError.say("pi-relayd does not take the order to stop; see \(surroundings.folders.daemonLog)")
+      throw ExitStatus.failed
     }
     while DaemonLock.isHeld(surroundings.folders) { try await Task.sleep(for: .milliseconds(5)) }
-    return parked
+    return parked ?? []
+  }
+
+  private static let rounds = 5
+
+  /// Answers what the daemon left; nil when the connection ended before it said so.
+  private static func order(_ peer: Peer, _ surroundings: Surroundings) async throws -> [String]? {
+    do {
+      // Comes when all is done, which takes as long as running answers are waited for.
+      let parked = try await peer.request(ControlStop(), within: nil).parked ?? []
+      // The connection ends when the daemon does; the lock is let go a moment later.
+      for await _ in peer.requests {}
+      return parked
+    } catch {
+      switch error {
+      case .closed, .notSent: return nil
+      default: throw surroundings.fail(error)
+      }
+    }
   }
 }
 

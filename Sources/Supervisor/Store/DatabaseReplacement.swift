@@ -5,7 +5,8 @@ internal import Glibc
 /// two, whole: the new one lies ready, complete and flushed, before the old one is touched, and whoever opens the
 /// database next finishes what was begun.
 struct DatabaseReplacement {
-  static let suffixes = ["", "-wal", "-shm"]
+  static let suffixes = ["", "-wal", "-journal", "-shm"]
+  private static let unfinished = ".building-"
 
   private let database: String
   /// Where the new one is made.
@@ -16,27 +17,31 @@ struct DatabaseReplacement {
   /// - Parameter database: the path of the one to be replaced.
   init(of database: String) {
     self.database = database
-    building = database + ".building"
+    // Another command may be making one, too: who has the daemon's lock first is the first to exchange.
+    building = "\(database)\(Self.unfinished)\(getpid())"
     discard()
   }
 
   /// Nothing is replaced.
   func discard() { for suffix in Self.suffixes { unlink(building + suffix) } }
 
-  /// Exchanges the two. For when nobody has either of them open.
+  /// Exchanges the two. For who holds the daemon's lock.
   ///
   /// - Parameter name: of the old one, behind its path and a dot.
   /// - Returns: where the old one is; nil when there was none.
   func commit(keepingOldAs name: String) throws(StoreError) -> String? {
+    try Self.finish(database)
     let had = access(database, F_OK) == 0
     do {
-      let connection = try SQLiteConnection(path: building)
+      let connection = try SQLiteConnection(path: building, creates: false)
       // One file is put in its place in one step.
       try connection.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
     } catch {
       throw StoreError(error, path: building)
     }
-    guard access(building + "-wal", F_OK) != 0 else { throw StoreError("\(building) is in use by another program") }
+    for suffix in Self.suffixes.dropFirst() where access(building + suffix, F_OK) == 0 {
+      throw StoreError("\(building) is in use by another program")
+    }
     try Self.flush(building)
     try Self.move(building, to: "\(ready)\(name)")
     try Self.flush(Self.folder(database))
@@ -44,21 +49,54 @@ struct DatabaseReplacement {
     return had ? "\(database).\(name)" : nil
   }
 
-  /// Finishes what a process that ended in its middle had begun.
+  /// Finishes what a process that ended in its middle had begun, and removes what one had only begun to make. For who
+  /// holds the daemon's lock.
   static func finish(_ database: String) throws(StoreError) {
     let folder = folder(database)
     let prefix = ready(database).split(separator: "/").last.map(String.init) ?? ""
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    sweep(names, in: folder, database)
     guard let found = names.first(where: { $0.hasPrefix(prefix) }) else { return }
     let name = found.dropFirst(prefix.count)
-    // The log goes first: SQLite would write an old log into a new database.
+    // The logs go first: SQLite would write an old log into a new database.
     unlink(database + "-shm")
-    for suffix in ["-wal", ""] where access(database + suffix, F_OK) == 0 {
+    for suffix in ["-journal", "-wal", ""] where access(database + suffix, F_OK) == 0 {
       try move(database + suffix, to: "\(database).\(name)\(suffix)")
     }
     try flush(folder)
     try move("\(folder)/\(found)", to: database)
     try flush(folder)
+  }
+
+  /// What commands that have ended since have left half made.
+  private static func sweep(_ names: [String], in folder: String, _ database: String) {
+    let prefix = (database + unfinished).split(separator: "/").last.map(String.init) ?? ""
+    for name in names where name.hasPrefix(prefix) {
+      let owner = name.dropFirst(prefix.count).prefix { $0.isNumber }
+      if let pid = Int32(owner), kill(pid, 0) != 0, errno == ESRCH { unlink("\(folder)/\(name)") }
+    }
+  }
+
+  /// Copies what the file says, whatever it is a link to, for this user alone.
+  static func copy(_ path: String, to target: String) throws(StoreError) {
+    let source = open(path, O_RDONLY | O_CLOEXEC)
+    guard source >= 0 else { throw StoreError("\(path) cannot be read: \(String(cString: strerror(errno)))") }
+    defer { close(source) }
+    let copy = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard copy >= 0 else { throw StoreError("\(target) cannot be made: \(String(cString: strerror(errno)))") }
+    defer { close(copy) }
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = read(source, &chunk, chunk.count)
+      guard count >= 0 else { throw StoreError("\(path) cannot be read: \(String(cString: strerror(errno)))") }
+      guard count > 0 else { return }
+      var written = 0
+      while written < count {
+        let more = chunk.withUnsafeBytes { write(copy, $0.baseAddress! + written, count - written) }
+        guard more > 0 else { throw StoreError("\(target) cannot be written: \(String(cString: strerror(errno)))") }
+        written += more
+      }
+    }
   }
 
   private static func ready(_ database: String) -> String { database + ".ready." }

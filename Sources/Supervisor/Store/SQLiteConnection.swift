@@ -65,10 +65,11 @@ final class SQLiteConnection: @unchecked Sendable {
   private let database: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
 
-  init(path: String) throws(SQLiteError) {
+  /// - Parameter creates: makes the database where there is none.
+  init(path: String, creates: Bool = true) throws(SQLiteError) {
     var opened: OpaquePointer?
     // Used by one thread at a time, so that SQLite need not lock.
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (creates ? SQLITE_OPEN_CREATE : 0)
     let code = sqlite3_open_v2(path, &opened, flags, nil)
     guard code == SQLITE_OK, let opened else {
       defer { sqlite3_close_v2(opened) }

@@ -29,7 +29,7 @@ package enum Salvage {
     defer { remove(copy) }
     do {
       for suffix in DatabaseReplacement.suffixes where suffix != "-shm" && access(path + suffix, F_OK) == 0 {
-        try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+        try DatabaseReplacement.copy(path + suffix, to: copy + suffix)
       }
       let rows = try fill(try SQLiteStore.prepare(replacement.building), from: copy)
       let aside = try replacement.commit(keepingOldAs: "damaged-\(stamp)")
@@ -125,14 +125,12 @@ package struct StoredBackup: Sendable {
 
   /// Copies the backup, and checks the copy.
   package init(_ file: String, for database: String) throws(StoreError) {
-    guard access(file, R_OK) == 0 else {
-      throw StoreError("\(file) cannot be read: \(String(cString: strerror(errno)))")
-    }
     replacement = DatabaseReplacement(of: database)
     do {
-      try FileManager.default.copyItem(atPath: file, toPath: replacement.building)
+      try DatabaseReplacement.copy(file, to: replacement.building)
       let isBackup =
-        try SQLiteConnection(path: replacement.building).rows("PRAGMA user_version") { $0.integer(0) } != [0]
+        try SQLiteConnection(path: replacement.building, creates: false).rows("PRAGMA user_version") { $0.integer(0) }
+        != [0]
       guard isBackup else { throw StoreError("\(file) is no backup of pi-relayd") }
       _ = try SQLiteStore.prepare(replacement.building)
     } catch {

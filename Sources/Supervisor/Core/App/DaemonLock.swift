@@ -49,7 +49,8 @@ package final class DaemonLock: Sendable {
     return false
   }
 
-  private static func isHolderAlive(_ folders: Folders) -> Bool {
+  /// False where what is left of the lock will go by itself.
+  package static func isHolderAlive(_ folders: Folders) -> Bool {
     guard let pid = holder(folders), pid > 0 else { return true }
     return kill(pid, 0) == 0 || errno != ESRCH
   }
@@ -63,11 +64,11 @@ package final class DaemonLock: Sendable {
     return Int32(String(decoding: data, as: UTF8.self).trimmingWhitespace())
   }
 
-  /// Whether a daemon holds it now.
+  /// Whether it is held now: by a daemon, or for a moment by what one has left.
   package static func isHeld(_ folders: Folders) -> Bool {
     let descriptor = open(folders.lock, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { _ = close(descriptor) }
-    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && isHolderAlive(folders)
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0
   }
 }

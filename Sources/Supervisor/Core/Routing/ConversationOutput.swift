@@ -280,7 +280,8 @@ actor ConversationOutput {
     guard sent == nil, !Task.isCancelled else { return }
     // The agent waits for the answer: what cannot be shown with its buttons may do without, in words and pieces.
     await tellGivenUp("The question below could not be shown as it should be; answer it in words.")
-    await say(record.question, .dialog)
+    let pieces = PlainText.split(record.question, limit: limit, unit: capabilities.lengthUnit ?? .utf16)
+    for piece in pieces { dialogs[record.id] = await delivery.send(delivery.compose(piece.text, role: .dialog)) }
   }
 
   /// Says in the conversation that something was given up, where that is wanted.

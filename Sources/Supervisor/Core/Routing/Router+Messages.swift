@@ -56,8 +56,7 @@ extension Router {
     if case .command(let name, let arguments) = Self.kind(of: message), let command = CommandRegistry.command(name) {
       return await run(command, CommandCall(name: name, arguments: arguments, message: message, link: link), key)
     }
-    let areOwn = message.forwarded != true
-    if areOwn, !message.text.trimmingWhitespace().isEmpty, let session = await binding(of: key),
+    if Self.mayAnswer(message), let session = await binding(of: key),
       let record = dialogs.first(of: session)
     {
       guard await begin(message, key) else {
@@ -71,6 +70,11 @@ extension Router {
       return
     }
     if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
+  }
+
+  /// Words of the person's own, where a question waits, are its answer.
+  static func mayAnswer(_ message: MessageReceived) -> Bool {
+    message.forwarded != true && !message.text.trimmingWhitespace().isEmpty
   }
 
   enum Kind: Equatable {

@@ -74,7 +74,7 @@ extension Router {
       for instance in try await store.instances().sorted() {
         let left = try await left(instance)
         let parts = [
-          left.messages.isEmpty ? nil : "\(left.messages.count) message(s) that wait",
+          left.messages.isEmpty ? nil : "\(left.messages.count) message(s) that have not ended",
           left.outbound.isEmpty ? nil : "\(left.outbound.count) send(s) that are not settled",
         ].compactMap(\.self)
         guard !parts.isEmpty else { continue }

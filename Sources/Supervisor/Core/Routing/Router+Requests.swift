@@ -51,7 +51,8 @@ extension Router {
     let key = key(link, message.conversation)
     let inbox = place(key, message.conversation, link).inbox
     let stored = StoredMessage(
-      key: MessageKey(conversation: key, id: message.id), message: message, isAnswer: watchers.asks(key))
+      key: MessageKey(conversation: key, id: message.id), message: message,
+      isAnswer: Self.mayAnswer(message) && watchers.asks(key))
     accepting.withLock { $0 += 1 }
     let encoded = message.state == nil ? request.encodedParams : nil
     store.accept(stored, encoded: encoded, state: message.state) { [log, accepting] result in

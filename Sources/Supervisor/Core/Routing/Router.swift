@@ -164,6 +164,7 @@ package actor Router: PluginAudience {
       place.output.close()
     }
     terminalGone(instance)
+    for session in await host.all() { await session.drop(instance: instance) }
     do {
       try await store.forget(instance: instance)
     } catch {

@@ -55,11 +55,13 @@ extension Session {
       surroundings: surroundings.environment)
     let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
+    var isAlone = true
     if isRestored {
-      await waitForAgents(marked: marker)
+      isAlone = await waitForAgents(marked: marker)
       isRestored = false
     }
     try launch.prepare()
+    if isAlone { try await trimPartialLines(of: launch.sessionFiles) }
     let request = ChildProcess.Request(
       name: "session \(name)", path: program.path, arguments: launch.arguments,
       environment: ChildEnvironment.agent(
@@ -72,6 +74,8 @@ extension Session {
     do {
       state = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
     } catch {
+      // It ends no run: none has begun.
+      self.connection = nil
       let exit = await connection.stop(grace: .seconds(1))
       throw AgentUnavailable(
         description: "the agent did not start (\(exit)\(connection.lastWord.map { ": \($0)" } ?? "")); "
@@ -99,8 +103,10 @@ extension Session {
 
   /// The agent of the daemon before may still be on its way out; two would write into one session file, and what it has
   /// taken is not known before it has ended.
-  private func waitForAgents(marked marker: String) async {
-    guard let guardian = surroundings.guardian else { return }
+  ///
+  /// - Returns: false when one does not end.
+  private func waitForAgents(marked marker: String) async -> Bool {
+    guard let guardian = surroundings.guardian else { return true }
     let timekeeper = surroundings.timekeeper
     for attempt in 0..<500 {
       let signal = attempt < 300 ? 0 : SIGKILL
@@ -108,10 +114,22 @@ extension Session {
       let count = await withTaskExecutorPreference(globalConcurrentExecutor) {
         guardian.endLeftovers(of: marker, signal: signal)
       }
-      if count == 0 { return }
-      guard await timekeeper.sleep(for: .milliseconds(10)) else { return }
+      if count == 0 { return true }
+      guard await timekeeper.sleep(for: .milliseconds(10)) else { return false }
     }
     surroundings.log("session \(name): an agent of an earlier daemon does not end")
+    return false
+  }
+
+  /// A session's file that ends in the middle of a line would make pi lose the history before it: the next entry would
+  /// be glued to the rest and orphan everything earlier. Somebody who is just writing the line, as a pi that was started
+  /// by hand, is left alone.
+  private func trimPartialLines(of files: [String]) async throws {
+    for file in files {
+      guard let partial = PartialLine(of: file) else { continue }
+      guard await surroundings.timekeeper.sleep(for: .milliseconds(200)) else { return }
+      if PartialLine(of: file) == partial { try partial.cut() }
+    }
   }
 
   func stopAgent() async {

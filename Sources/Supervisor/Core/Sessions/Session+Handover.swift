@@ -35,7 +35,7 @@ extension Session {
   /// Hears nothing more of its agent until `resume`.
   func hold() async -> Hold {
     guard !closed, leaving?.child.hasEnded != false else { return .busy }
-    if !questions.isEmpty { return .asking(connection?.child.handover) }
+    if !questions.isEmpty { return waitsForCompaction ? .busy : .asking(connection?.child.handover) }
     guard let connection else {
       return run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
     }
@@ -51,8 +51,11 @@ extension Session {
   /// Idle, or in a run of which nothing but events is to come.
   private var isBetweenEvents: Bool {
     guard let run else { return activity == .idle && queue.isEmpty }
-    let waitsForCompaction = queue.contains { if case .compact = $0 { true } else { false } }
     return run.accepted && run.started && !run.aborting && runWaiter != nil && !waitsForCompaction
+  }
+
+  private var waitsForCompaction: Bool {
+    queue.contains { if case .compact = $0 { true } else { false } }
   }
 
   func resume() { connection?.resume() }

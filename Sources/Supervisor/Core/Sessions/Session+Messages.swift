@@ -122,6 +122,7 @@ extension Session {
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false else { return .tooLate }
     run?.aborting = true
+    withdrawQuestions("the message was withdrawn")
     await surroundings.places.giveUp(id)
     return .done
   }

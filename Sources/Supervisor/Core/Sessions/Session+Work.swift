@@ -86,12 +86,14 @@ extension Session {
   private func connected(for prompt: Prompt) async -> PiConnection? {
     while true {
       let why: String
+      // What an earlier try said about its end says nothing of this one.
+      earlyEnding = nil
       do { return try await connected() } catch { why = "\(error)" }
       if isParked {
         leave()
         return nil
       }
-      let question = "The message waits, because \(why)\n\(SafeText.line(prompt.typed, limit: 200))"
+      let question = "The message waits, because \(why)\n\(SafeText.line((run?.prompt ?? prompt).typed, limit: 200))"
       let isWanted = run?.aborting != true && !closed
       let answer = isWanted ? await ask(question, ["Try again", "Drop"]) : nil
       if isParked {
@@ -250,7 +252,8 @@ extension Session {
     }
   }
 
-  private func performCompaction(_ instructions: String?) async -> String {
+  /// Nil when the daemon ends first.
+  private func performCompaction(_ instructions: String?) async -> String? {
     do {
       let connection = try await connected()
       activity = .compacting
@@ -258,7 +261,7 @@ extension Session {
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))
       return answer.success ? "The context was compacted." : "Not compacted: \(answer.error ?? "the agent refused")"
     } catch {
-      return "Not compacted: \(error)"
+      return isParked ? nil : "Not compacted: \(error)"
     }
   }
 }

@@ -107,6 +107,9 @@ package actor Session {
   package var isIdle: Bool { run == nil && activity == .idle && queue.isEmpty }
   package var isBusy: Bool { run != nil || activity == .compacting || !queue.isEmpty }
 
+  /// What time alone brings to an end. A question of our own waits for a person.
+  package var isAtWork: Bool { isBusy && questions.isEmpty }
+
   /// Interrupts the run; false when there is none. Waiting messages run next.
   package func abort() async -> Bool {
     guard run != nil else { return false }
@@ -233,6 +236,17 @@ package actor Session {
     await stopAgent()
     // The run in progress still has to say how it ended.
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
+  }
+
+  /// The daemon is about to end: what cannot begin any more is no failure.
+  func willPark() { isParked = true }
+
+  /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
+  package func drop(instance: String) async {
+    queue.removeAll { if case .prompt(let prompt) = $0 { prompt.key.conversation.instance == instance } else { false } }
+    guard let prompt = run?.prompt, prompt.key.conversation.instance == instance, !questions.isEmpty else { return }
+    run?.aborting = true
+    withdrawQuestions("who was asked is gone")
   }
 
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next

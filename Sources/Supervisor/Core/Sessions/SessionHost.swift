@@ -157,8 +157,9 @@ package actor SessionHost {
     while clock.now() < deadline, await isAnyBusy() {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
     }
-    await surroundings.places.close()
     let sessions = all()
+    for session in sessions { await session.willPark() }
+    await surroundings.places.close()
     let cut = await withTaskGroup(of: String?.self) { group in
       for session in sessions { group.addTask { await session.park() } }
       var lines: [String] = []
@@ -170,7 +171,7 @@ package actor SessionHost {
   }
 
   private func isAnyBusy() async -> Bool {
-    for session in all() where await session.isBusy { return true }
+    for session in all() where await session.isAtWork { return true }
     return false
   }
 }

@@ -6,7 +6,8 @@ internal import RelayConfig
 struct SessionLaunch {
   let arguments: [String]
   let environment: [String: String]
-  private let sessionFiles: [String]
+  /// Where pi may have written the session.
+  let sessionFiles: [String]
   private let directory: String
 
   /// - Parameter surroundings: the environment that the agent's is made of.
@@ -38,7 +39,6 @@ struct SessionLaunch {
   /// Sees to it that pi finds what it needs.
   func prepare() throws {
     guard access(directory, X_OK) == 0 else { throw SpawnError.missingDirectory(path: directory) }
-    for file in sessionFiles { try Self.trimPartialLine(of: file) }
   }
 
   /// Where pi keeps a session that it knows by its id: a folder for each working directory, whose name is its path.
@@ -54,30 +54,6 @@ struct SessionLaunch {
       let folder = "\(root)/sessions/--\(path.split(separator: "/").joined(separator: "-").replacing(":", with: "-"))--"
       let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
       return names.filter { $0.hasSuffix("_\(id).jsonl") }.map { "\(folder)/\($0)" }
-    }
-  }
-
-  /// A file that ends in the middle of a line would make pi lose the history before it: the next entry would be glued
-  /// to the rest and orphan everything earlier.
-  static func trimPartialLine(of path: String) throws {
-    let descriptor = open(path, O_RDWR | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    defer { _ = close(descriptor) }
-    var end = lseek(descriptor, 0, SEEK_END)
-    var buffer = [UInt8](repeating: 0, count: 64 * 1024)
-    let size = end
-    while end > 0 {
-      let start = max(0, end - off_t(buffer.count))
-      let count = pread(descriptor, &buffer, Int(end - start), start)
-      guard count > 0 else { return }
-      if let newline = buffer[..<count].lastIndex(of: 0x0A) {
-        let keep = start + off_t(newline) + 1
-        if keep < size, ftruncate(descriptor, keep) != 0 {
-          throw AgentUnavailable(description: "\(path) ends in the middle of a line and cannot be trimmed")
-        }
-        return
-      }
-      end = start
     }
   }
 }

@@ -8,14 +8,15 @@ actor PlainChat: ChatScreen {
   private var unsettled: [String] = []
   private var failed = false
   private var lastOutcome: MessageSettled.Outcome?
+  /// The dialog that waits for an answer, and whether it was opened since the last line was said.
+  private var openDialog: (id: String, text: String)?
   private var isAsked = false
   private var waiting: CheckedContinuation<Void, Never>?
   private(set) var answer = ""
   /// The last notice: with a failure, what went wrong.
   private(set) var lastNotice: String?
   /// What the agent asks, while it waits for an answer.
-  var question: String? { isAsked ? lastQuestion : nil }
-  private var lastQuestion: String?
+  var question: String? { openDialog?.text }
   private var dialogs: Set<String> = []
 
   private let prints: Bool
@@ -26,8 +27,13 @@ actor PlainChat: ChatScreen {
 
   func show(_ message: MessageSend, id: String) {
     guard message.streaming == true else {
-      if message.role == .dialog { dialogs.insert(id) }
       print(message.text, message.role)
+      if message.role == .dialog {
+        dialogs.insert(id)
+        openDialog = (id, message.text)
+        isAsked = true
+        wake()
+      }
       return
     }
     texts[id] = message.text
@@ -39,6 +45,7 @@ actor PlainChat: ChatScreen {
       return
     }
     texts[message.message] = nil
+    if openDialog?.id == message.message { openDialog = nil }
     print(message.text, dialogs.contains(message.message) ? .notice : .answer)
   }
 
@@ -83,11 +90,14 @@ actor PlainChat: ChatScreen {
 
   func outcome(of message: String) -> MessageSettled.Outcome? { outcomes[message] }
 
-  /// Waits until everything said so far is settled, or the agent asks something: then it is the person's turn.
+  /// Waits until everything said so far is settled, or the agent asks something, or still asks what this did not answer:
+  /// then it is the person's turn.
   func turn(after message: String) async -> MessageSettled.Outcome? {
     isAsked = false
     if settledEarly.remove(message) == nil { unsettled.append(message) }
-    while !unsettled.isEmpty, !isAsked { await withCheckedContinuation { waiting = $0 } }
+    while !unsettled.isEmpty, openDialog == nil || !isAsked && unsettled.contains(message) {
+      await withCheckedContinuation { waiting = $0 }
+    }
     return lastOutcome
   }
 
@@ -98,11 +108,6 @@ actor PlainChat: ChatScreen {
   }
 
   private func print(_ text: String, _ role: MessageRole?) {
-    if role == .dialog {
-      isAsked = true
-      lastQuestion = text
-      wake()
-    }
     if role == .notice { lastNotice = text }
     if role == .answer { answer += (answer.isEmpty ? "" : "\n") + text }
     guard prints else { return }
