@@ -26,6 +26,7 @@ demo: setup ## a tour that kills things and checks itself
 	@scripts/demo
 
 test: setup ## set up and run every test
+	@scripts/setup-peers
 	swift build --build-tests
 	swift test --skip-build
 	scripts/check-examples

@@ -31,7 +31,11 @@ let package = Package(
       path: "Sources/SDK/Pipes", swiftSettings: strict),
     .systemLibrary(
       name: "CCurl", path: "Sources/SDK/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .target(name: "RelayHTTP", dependencies: ["CCurl", "RelayPipes"], path: "Sources/SDK/HTTP", swiftSettings: strict),
+    .systemLibrary(name: "CCrypto", path: "Sources/SDK/CCrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CWslay", path: "Sources/SDK/CWslay", providers: [.apt(["libwslay-dev"])]),
+    .target(
+      name: "RelayHTTP", dependencies: ["CCrypto", "CCurl", "CWslay", "RelayPipes"], path: "Sources/SDK/HTTP",
+      swiftSettings: strict),
     .target(
       name: "PluginSDK", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/SDK/Plugin", swiftSettings: strict),
     .target(
@@ -123,7 +127,8 @@ let package = Package(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
-      name: "RelayHTTPTests", dependencies: ["RelayHTTP", "TestSupport"], swiftSettings: strict),
+      name: "RelayHTTPTests", dependencies: ["RelayHTTP", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests", dependencies: ["RelayConfig", "RelayWire", "Supervisor"], swiftSettings: strict),
     .testTarget(

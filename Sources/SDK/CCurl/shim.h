@@ -3,6 +3,7 @@
 #define RELAY_CCURL_H
 
 #include <curl/curl.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 static inline CURLcode relay_curl_set_long(CURL *handle, CURLoption option, long value) {
@@ -21,6 +22,36 @@ typedef size_t (*relay_curl_write)(char *bytes, size_t size, size_t count, void 
 
 static inline CURLcode relay_curl_set_write(CURL *handle, relay_curl_write callback) {
     return curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, callback);
+}
+
+static inline CURLcode relay_curl_set_header(CURL *handle, relay_curl_write callback) {
+    return curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, callback);
+}
+
+static inline CURLcode relay_curl_set_mime(CURL *handle, curl_mime *form) {
+    return curl_easy_setopt(handle, CURLOPT_MIMEPOST, form);
+}
+
+/// As many as CURLOPT_POSTFIELDSIZE says.
+static inline CURLcode relay_curl_copy_fields(CURL *handle, const char *bytes) {
+    return curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes ? bytes : "");
+}
+
+/// Asked now and then: other than 0 gives up.
+typedef int (*relay_curl_progress)(void *user, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+
+static inline CURLcode relay_curl_set_progress(CURL *handle, relay_curl_progress callback) {
+    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
+static inline CURLcode relay_curl_get_socket(CURL *handle, curl_socket_t *socket) {
+    return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, socket);
+}
+
+/// Certificates to trust instead of the system's: SSL_CERT_FILE, which libcurl itself does not look at.
+static inline CURLcode relay_curl_set_trust(CURL *handle) {
+    const char *file = getenv("SSL_CERT_FILE");
+    return file && *file ? curl_easy_setopt(handle, CURLOPT_CAINFO, file) : CURLE_OK;
 }
 
 /// Asked before each connection, those of redirects included: 1 to go on.

@@ -1,0 +1,3 @@
+#include <sys/random.h>
+#include <sys/types.h>
+#include <wslay/wslay.h>

@@ -1,0 +1,96 @@
+import CCurl
+import Glibc
+internal import RelayPipes
+
+/// A connection that libcurl has made, with its TLS and proxies, for a protocol that libcurl does not speak.
+///
+/// `@unchecked`: after it is made, its owner uses it from one thread.
+final class CurlTunnel: @unchecked Sendable {
+  enum Transferred: Equatable {
+    case bytes(Int)
+    case notNow
+    case ended
+  }
+
+  private let handle: UnsafeMutableRawPointer
+  /// For knowing when something can be read or written; libcurl closes it.
+  let descriptor: Int32
+
+  private init(_ handle: UnsafeMutableRawPointer, _ descriptor: Int32) {
+    self.handle = handle
+    self.descriptor = descriptor
+  }
+
+  deinit { curl_easy_cleanup(handle) }
+
+  /// Connects, on a thread of its own: name resolution and TLS wait.
+  ///
+  /// - Parameter url: `http` or `https`.
+  static func open(_ request: WebSocket.Request, url: String) async throws(WebSocketError) -> CurlTunnel {
+    let isCancelled = Locked(false)
+    let result: Result<CurlTunnel, WebSocketError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        LoopThread.start(name: "relay-connect") {
+          continuation.resume(returning: connect(request, url, isCancelled))
+        }
+      }
+    } onCancel: {
+      isCancelled.withLock { $0 = true }
+    }
+    return try result.get()
+  }
+
+  private static func connect(
+    _ request: WebSocket.Request, _ url: String, _ isCancelled: Locked<Bool>
+  ) -> Result<CurlTunnel, WebSocketError> {
+    curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+    guard let handle = curl_easy_init() else { return .failure(.unreachable("libcurl has no memory")) }
+    relay_curl_set_string(handle, CURLOPT_URL, url)
+    relay_curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+    relay_curl_set_long(handle, CURLOPT_CONNECT_ONLY, 1)
+    relay_curl_set_string(handle, CURLOPT_PROTOCOLS_STR, request.allowsPlain ? "http,https" : "https")
+    relay_curl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    relay_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, request.timeoutSeconds)
+    relay_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
+    relay_curl_set_string(handle, CURLOPT_PROXY, request.proxy ?? "")
+    relay_curl_set_long(handle, CURLOPT_HTTPPROXYTUNNEL, 1)
+    relay_curl_set_trust(handle)
+    relay_curl_set_long(handle, CURLOPT_NOPROGRESS, 0)
+    relay_curl_set_pointer(handle, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(isCancelled).toOpaque())
+    relay_curl_set_progress(handle) { user, _, _, _, _ in
+      guard let user else { return 0 }
+      return Unmanaged<Locked<Bool>>.fromOpaque(user).takeUnretainedValue().withLock { $0 } ? 1 : 0
+    }
+    let code = curl_easy_perform(handle)
+    var socket: curl_socket_t = -1
+    guard code == CURLE_OK, relay_curl_get_socket(handle, &socket) == CURLE_OK, socket >= 0 else {
+      curl_easy_cleanup(handle)
+      switch code {
+      case CURLE_ABORTED_BY_CALLBACK: return .failure(.cancelled)
+      case CURLE_OPERATION_TIMEDOUT: return .failure(.timedOut(seconds: request.timeoutSeconds))
+      default: return .failure(.unreachable(String(cString: curl_easy_strerror(code))))
+      }
+    }
+    // Nobody asks it any more, and what it looks at is gone.
+    relay_curl_set_long(handle, CURLOPT_NOPROGRESS, 1)
+    return .success(CurlTunnel(handle, socket))
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Transferred {
+    var count = 0
+    switch curl_easy_recv(handle, buffer.baseAddress, buffer.count, &count) {
+    case CURLE_OK: return count > 0 ? .bytes(count) : .ended
+    case CURLE_AGAIN: return .notNow
+    default: return .ended
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) -> Transferred {
+    var count = 0
+    switch curl_easy_send(handle, bytes.baseAddress, bytes.count, &count) {
+    case CURLE_OK: return .bytes(count)
+    case CURLE_AGAIN: return .notNow
+    default: return .ended
+    }
+  }
+}

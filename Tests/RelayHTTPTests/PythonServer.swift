@@ -1,0 +1,83 @@
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+import TestSupport
+
+/// A server of `Tests/Fixtures`, written in Python.
+final class PythonServer: Sendable {
+  /// As it printed them.
+  let ports: [Int]
+  private let child: ChildProcess
+  private let input: Int32
+  private let lines: Locked<[String]>
+  private let changes: Mailbox<Void>
+
+  static var python: String {
+    URL(filePath: #filePath).deletingLastPathComponent().path + "/../../.build/peers/bin/python"
+  }
+
+  /// Whether PyPI's programs are there, which `scripts/setup-peers` installs.
+  static var isThere: Bool { access(python, X_OK) == 0 }
+
+  private init(_ child: ChildProcess, _ input: Int32, _ lines: Locked<[String]>, _ changes: Mailbox<Void>, ports: [Int])
+  {
+    self.child = child
+    self.input = input
+    self.lines = lines
+    self.changes = changes
+    self.ports = ports
+  }
+
+  /// - Parameter name: of its folder.
+  static func run(
+    _ name: String, with python: String = "/usr/bin/env", _ body: (PythonServer) async throws -> Void
+  ) async throws {
+    let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/../Fixtures/\(name)/server.py"
+    let interpreter = python == "/usr/bin/env" ? ["python3"] : []
+    let (child, pipes) = try ChildProcess.spawn(
+      .init(
+        name: "server.py", path: python, arguments: interpreter + [script],
+        environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]),
+      guardian: nil)
+    let lines = Locked<[String]>([])
+    let changes = Mailbox<Void>(merge: { _, _ in true })
+    for descriptor in [pipes.output, pipes.error] {
+      let reader = LineReader(
+        descriptor: descriptor, maximumLineLength: 1 << 16,
+        handlers: .init(
+          line: { framed in
+            guard case .line(let bytes) = framed else { return }
+            lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+            changes.post(())
+          }, end: {}))
+      try reader.start()
+    }
+    var ports: [Int] = []
+    while ports.isEmpty {
+      _ = await changes.next()
+      ports = lines.withLock { $0.first { $0.hasPrefix("ports ") } }?.split(separator: " ").compactMap { Int($0) } ?? []
+    }
+    let server = PythonServer(child, pipes.input, lines, changes, ports: ports)
+    do { try await body(server) } catch {
+      await server.end()
+      throw error
+    }
+    await server.end()
+  }
+
+  private func end() async {
+    _ = Glibc.close(input)
+    await child.tearDown([.terminate(then: .seconds(5))], clock: ContinuousClock())
+  }
+
+  /// The close code that the raw server was told on this path.
+  func closeCode(on path: String) async -> Int? {
+    while true {
+      let line = lines.withLock { $0.first { $0.hasPrefix("closed \(path) ") } }
+      if let line { return line.split(separator: " ").last.flatMap { Int($0) } }
+      guard await changes.next() != nil else { return nil }
+    }
+  }
+}
