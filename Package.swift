@@ -88,6 +88,13 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-attachments", dependencies: ["Attachments", "PluginSDK"],
       path: "Sources/plugins/attachments/Main", swiftSettings: strict),
+    .systemLibrary(name: "CZlib", path: "Sources/SDK/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(
+      name: "Discord", dependencies: ["CZlib", "PluginSDK", "RelayHTTP", "RelayPipes", "RelayWire"],
+      path: "Sources/plugins/discord/Core", swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-discord", dependencies: ["Discord", "PluginSDK"], path: "Sources/plugins/discord/Main",
+      swiftSettings: strict),
     // MARK: Demo agent
     .target(
       name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core",
@@ -125,6 +132,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "DiscordTests", dependencies: ["Discord", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
       name: "RelayHTTPTests", dependencies: ["RelayHTTP", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
@@ -136,7 +146,7 @@ let package = Package(
       dependencies: [
         "CLinux", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
         "pi-relay-attachments",
-        "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
+        "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
       ],
       swiftSettings: strict),
     .testTarget(

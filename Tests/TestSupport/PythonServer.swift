@@ -1,25 +1,24 @@
 import FoundationEssentials
 import Glibc
-import RelayPipes
-import RelayWire
+internal import RelayPipes
+internal import RelayWire
 import Supervisor
-import TestSupport
 
 /// A server of `Tests/Fixtures`, written in Python.
-final class PythonServer: Sendable {
+package final class PythonServer: Sendable {
   /// As it printed them.
-  let ports: [Int]
+  package let ports: [Int]
   private let child: ChildProcess
   private let input: Int32
   private let lines: Locked<[String]>
   private let changes: Mailbox<Void>
 
-  static var python: String {
+  package static var python: String {
     URL(filePath: #filePath).deletingLastPathComponent().path + "/../../.build/peers/bin/python"
   }
 
   /// Whether PyPI's programs are there, which `scripts/setup-peers` installs.
-  static var isThere: Bool { access(python, X_OK) == 0 }
+  package static var isThere: Bool { access(python, X_OK) == 0 }
 
   private init(_ child: ChildProcess, _ input: Int32, _ lines: Locked<[String]>, _ changes: Mailbox<Void>, ports: [Int])
   {
@@ -31,7 +30,7 @@ final class PythonServer: Sendable {
   }
 
   /// - Parameter name: of its folder.
-  static func run(
+  package static func run(
     _ name: String, with python: String = "/usr/bin/env", _ body: (PythonServer) async throws -> Void
   ) async throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/../Fixtures/\(name)/server.py"
@@ -51,7 +50,7 @@ final class PythonServer: Sendable {
             guard case .line(let bytes) = framed else { return }
             lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
             changes.post(())
-          }, end: {}))
+          }, end: { changes.close() }))
       try reader.start()
     }
     var ports: [Int] = []
@@ -72,12 +71,27 @@ final class PythonServer: Sendable {
     await child.tearDown([.terminate(then: .seconds(5))], clock: ContinuousClock())
   }
 
-  /// The close code that the raw server was told on this path.
-  func closeCode(on path: String) async -> Int? {
+  /// All that it has printed so far.
+  package var printed: [String] { lines.withLock { $0 } }
+
+  /// Waits until what it has printed is enough; answers nil when it has ended before.
+  package func wait<Value: Sendable>(for find: ([String]) -> Value?) async -> Value? {
     while true {
-      let line = lines.withLock { $0.first { $0.hasPrefix("closed \(path) ") } }
-      if let line { return line.split(separator: " ").last.flatMap { Int($0) } }
-      guard await changes.next() != nil else { return nil }
+      if let value = find(printed) { return value }
+      guard await changes.next() != nil else { return find(printed) }
+    }
+  }
+
+  /// A line to its standard input.
+  package func tell(_ line: String) throws {
+    let bytes = Array((line + "\n").utf8)
+    guard write(input, bytes, bytes.count) == bytes.count else { throw SystemError("the server takes nothing") }
+  }
+
+  /// The close code that the raw server was told on this path.
+  package func closeCode(on path: String) async -> Int? {
+    await wait { lines in
+      lines.first { $0.hasPrefix("closed \(path) ") }?.split(separator: " ").last.flatMap { Int($0) }
     }
   }
 }

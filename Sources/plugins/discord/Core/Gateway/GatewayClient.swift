@@ -1,0 +1,125 @@
+internal import RelayHTTP
+internal import RelayPipes
+internal import RelayWire
+
+/// Stays connected to the gateway: resumes where that is possible, and identifies as rarely as it must.
+actor GatewayClient {
+  /// What a person has to mend is tried again this rarely: each try costs one of the day's thousand connections, and
+  /// past them Discord resets the token.
+  private static let pauseAfterRefusal: Duration = .seconds(3_600)
+
+  private let rest: RESTClient
+  private let clock = LoopClock.shared
+  private let handle: @Sendable (GatewayEvent) async throws -> Void
+  private let log: @Sendable (String) -> Void
+  private var session: GatewaySession?
+  private var backoff = GatewayBackoff()
+
+  /// - Parameters:
+  ///   - session: of an earlier life, to be gone on with.
+  ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
+  init(
+    _ rest: RESTClient, resuming session: GatewaySession?,
+    handle: @escaping @Sendable (GatewayEvent) async throws -> Void, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.rest = rest
+    self.session = session
+    self.handle = handle
+    self.log = log
+  }
+
+  /// Runs until the task is cancelled.
+  ///
+  /// - Throws: what `handle` throws.
+  func run() async throws {
+    while !Task.isCancelled {
+      let began = clock.now
+      let (ending, useful) = try await connect()
+      switch ending {
+      case .fatal(let words):
+        session = nil
+        log("\(words). Tried again in an hour; at once with: pi-relayd plugins restart")
+        try await clock.sleep(for: Self.pauseAfterRefusal)
+        continue
+      case .identify: session = nil
+      case .resume: break
+      }
+      let delay = backoff.next(
+        after: useful.map { $0.duration(to: clock.now) }, jitter: Double.random(in: 0...1))
+      log(
+        "the gateway's connection ended after \(Int(began.duration(to: clock.now).inSeconds)) s; again in \(delay.inSeconds) s"
+      )
+      try await clock.sleep(for: delay)
+    }
+  }
+
+  private func connect() async throws -> (GatewayEnding, useful: LoopClock.Instant?) {
+    let socket: WebSocket
+    let start: GatewayConnection.Start
+    do {
+      let url: String
+      if let session {
+        start = .resume(token: rest.settings.token, session)
+        url = session.resumeURL
+      } else {
+        start = .identify(token: rest.settings.token)
+        url = try await allowance()
+      }
+      socket = try await WebSocket.connect(request(url))
+    } catch let error as RESTError {
+      if case .refused(status: 401, _, _) = error { return (GatewayEnding(closedWith: 4004), nil) }
+      log("the gateway cannot be asked for: \(error.asDeliveryFailure.wireError.message)")
+      return (.resume, nil)
+    } catch let error as WebSocketError {
+      log("the gateway cannot be reached: \(error)")
+      return (.resume, nil)
+    }
+    return try await live(socket, start)
+  }
+
+  private func live(
+    _ socket: WebSocket, _ start: GatewayConnection.Start
+  ) async throws -> (GatewayEnding, useful: LoopClock.Instant?) {
+    let events = Mailbox<GatewayEvent>()
+    let waiting = Locked(0)
+    let connection = GatewayConnection(socket, start, events: events, waiting: waiting)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [handle] in
+        // Every event that has come is handled before the next connection asks for what follows.
+        while let event = await events.next() {
+          try await handle(event)
+          await self.keep(event.session)
+          waiting.withLock { $0 -= 1 }
+        }
+      }
+      let ending = await connection.run()
+      events.close()
+      try await group.waitForAll()
+      return (ending, await connection.usefulSince)
+    }
+  }
+
+  private func keep(_ session: GatewaySession) { self.session = session }
+
+  private func request(_ url: String) -> WebSocket.Request {
+    let base = url.hasSuffix("/") ? url : url + "/"
+    var request = WebSocket.Request(url: base + "?v=10&encoding=json&compress=zlib-stream")
+    request.proxy = rest.settings.proxy
+    request.allowsPlain = rest.settings.allowsPlain
+    return request
+  }
+
+  /// The gateway's address, once another IDENTIFY is allowed: past the day's budget Discord resets the token.
+  private func allowance() async throws -> String {
+    while true {
+      let answer = try await rest.ask(.gateway)
+      guard let url = answer["url"]?.stringValue else {
+        throw RESTError.unreachable("it did not say where the gateway is")
+      }
+      let limit = answer["session_start_limit"]
+      guard limit?["remaining"]?.integerValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }
+      log("no further connection is allowed for \(Int(wait / 1_000)) s: this token has used up today's")
+      try await clock.sleep(for: .seconds(wait / 1_000))
+    }
+  }
+}

@@ -1,0 +1,141 @@
+internal import RelayHTTP
+internal import RelayPipes
+internal import RelayWire
+
+/// One connection to the gateway, from HELLO to its end.
+///
+/// https://discord.com/developers/docs/events/gateway#connection-lifecycle
+actor GatewayConnection {
+  /// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES and MESSAGE_CONTENT.
+  static let intents: Int64 = 1 << 0 | 1 << 9 | 1 << 12 | 1 << 15
+  /// Events that may wait to be handled; with more the connection is given up, and resumed when they have been.
+  static let mostWaiting = 5_000
+  private static let zombie = 4000
+
+  enum Start: Sendable {
+    case identify(token: String)
+    case resume(token: String, GatewaySession)
+  }
+
+  private let socket: WebSocket
+  private let start: Start
+  private let events: Mailbox<GatewayEvent>
+  /// Events that have come and are not handled.
+  private let waiting: Locked<Int>
+  private let clock = LoopClock.shared
+  private let inflater = GatewayInflater()
+  private var session: GatewaySession?
+  private var sequence: Int?
+  private var isAcknowledged = true
+  private var ending: GatewayEnding?
+  private let beats = Mailbox<Duration>()
+  /// When the session was begun or resumed.
+  private(set) var usefulSince: LoopClock.Instant?
+
+  init(_ socket: WebSocket, _ start: Start, events: Mailbox<GatewayEvent>, waiting: Locked<Int>) {
+    self.socket = socket
+    self.waiting = waiting
+    self.start = start
+    self.events = events
+    if case .resume(_, let session) = start {
+      self.session = session
+      sequence = session.sequence
+    }
+  }
+
+  /// Runs until the connection has ended, or the task is cancelled: then the session stays open for who resumes it.
+  func run() async -> GatewayEnding {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.beat() }
+      while let message = await socket.next() {
+        take(message)
+        if ending != nil { break }
+      }
+      beats.close()
+      group.cancelAll()
+    }
+    // Any code but 1000 and 1001 leaves the session open.
+    socket.close(code: Self.zombie)
+    socket.drop()
+    return ending ?? GatewayEnding(closedWith: socket.closure?.code)
+  }
+
+  private func take(_ message: WebSocket.Message) {
+    do {
+      guard let bytes = try inflater.take(message.bytes) else { return }
+      try take(GatewayPayload.read(bytes))
+    } catch {
+      // The stream cannot be followed from here; Discord sends it again from the last event that was handled.
+      ending = .resume
+    }
+  }
+
+  private func take(_ payload: GatewayPayload) throws {
+    switch payload.operation {
+    case .hello:
+      guard let interval = payload.data?["heartbeat_interval"]?.integerValue else { return }
+      beats.post(.milliseconds(interval))
+      try greet()
+    case .heartbeat: try sendHeartbeat()
+    case .heartbeatAcknowledged: isAcknowledged = true
+    case .reconnect: ending = .resume
+    case .invalidSession: ending = payload.data == true ? .resume : .identify
+    case .dispatch: dispatch(payload)
+    case .identify, .resume, nil: break
+    }
+  }
+
+  private func greet() throws {
+    switch start {
+    case .identify(let token):
+      try send(
+        .identify,
+        [
+          "token": .string(token), "intents": .integer(Self.intents),
+          "properties": ["os": "linux", "browser": "pi-relay", "device": "pi-relay"],
+        ])
+    case .resume(let token, let session):
+      try send(
+        .resume,
+        ["token": .string(token), "session_id": .string(session.id), "seq": .integer(Int64(session.sequence))])
+    }
+  }
+
+  private func dispatch(_ payload: GatewayPayload) {
+    guard let number = payload.sequence, let name = payload.event else { return }
+    sequence = number
+    if name == "READY" { session = GatewaySession(ready: payload.data, sequence: number) }
+    if name == "READY" || name == "RESUMED" { usefulSince = clock.now }
+    session?.sequence = number
+    guard let session else { return }
+    let count = waiting.withLock { count in
+      count += 1
+      return count
+    }
+    events.post(GatewayEvent(name: name, data: payload.data ?? .null, session: session))
+    if count > Self.mostWaiting { ending = .resume }
+  }
+
+  // MARK: - Heartbeats
+
+  private func beat() async {
+    guard let interval = await beats.next() else { return }
+    var pause = interval * Double.random(in: 0...1)
+    while (try? await clock.sleep(for: pause)) != nil {
+      guard isAcknowledged else {
+        // Nobody is there any more, whatever the socket says.
+        ending = .resume
+        return socket.drop()
+      }
+      isAcknowledged = false
+      do { try sendHeartbeat() } catch { return socket.drop() }
+      pause = interval
+    }
+  }
+
+  private func sendHeartbeat() throws { try send(.heartbeat, sequence.map { .integer(Int64($0)) } ?? .null) }
+
+  private func send(_ operation: GatewayPayload.Operation, _ data: JSONValue) throws {
+    try socket.send(GatewayPayload.text(operation, data))
+  }
+}

@@ -1,0 +1,31 @@
+internal import RelayHTTP
+
+/// What is to be done after a connection to the gateway has ended.
+///
+/// https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
+enum GatewayEnding: Equatable {
+  /// Connect again and go on with the session.
+  case resume
+  /// Connect again and begin a session.
+  case identify
+  /// Never connect again with this configuration: words for the person.
+  case fatal(String)
+
+  init(closedWith code: Int?) {
+    switch code {
+    case 4004: self = .fatal("Discord refuses the token; copy it anew from the developer portal: Bot, Reset Token")
+    case 4010, 4011:
+      self = .fatal("Discord wants this bot to be sharded, which pi-relay does not do: it is in too many servers")
+    case 4012:
+      self = .fatal("Discord no longer speaks the version of the gateway that this pi-relay knows; install a newer one")
+    case 4013: self = .fatal("Discord does not know an intent that this pi-relay asks for; install a newer one")
+    case 4014:
+      self = .fatal(
+        "Discord does not grant the Message Content intent; switch it on in the developer portal: Bot, Privileged "
+          + "Gateway Intents, Message Content Intent")
+    // An invalid sequence, a session that timed out; 1000 and 1001 end it, too.
+    case 4007, 4009, 1000, 1001: self = .identify
+    default: self = .resume
+    }
+  }
+}

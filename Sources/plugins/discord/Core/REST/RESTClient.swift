@@ -1,0 +1,155 @@
+internal import RelayHTTP
+internal import RelayPipes
+internal import RelayWire
+
+/// Asks Discord's HTTP interface, within its limits.
+actor RESTClient {
+  struct Settings: Sendable {
+    /// `https://discord.com/api/v10`; another one for tests.
+    var base: String
+    var token: String
+    var proxy: String?
+
+    var allowsPlain: Bool { base.hasPrefix("http://127.0.0.1:") }
+  }
+
+  /// Longer waits are the host's, which keeps what waits on the disk.
+  static let longestWait: Duration = .seconds(5)
+  /// Tries of what Discord could not take.
+  static let mostTries = 5
+  private static let userAgent = "DiscordBot (https://github.com/pi-relay/pi-relay, 0.1.0)"
+
+  nonisolated let settings: Settings
+  private let clock = LoopClock.shared
+  private let engine: CurlEngine
+  private let began: LoopClock.Instant
+  private var limits = RateLimits()
+  /// One request of a bucket at a time: only its answer says whether there is room for the next.
+  private var busy: Set<String> = []
+  private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+  private var isRefused = false
+
+  init(_ settings: Settings, engine: CurlEngine = .shared) {
+    self.settings = settings
+    self.engine = engine
+    began = clock.now
+  }
+
+  private var now: Duration { began.duration(to: clock.now) }
+
+  /// - Parameter isRepeatable: asking twice does no more than asking once.
+  func ask(_ route: Route, _ body: JSONValue? = nil, isRepeatable: Bool = true) async throws(RESTError) -> JSONValue {
+    let bucket = limits.bucket(of: route)
+    await enter(bucket)
+    defer { leave(bucket) }
+    var tries = 0
+    while true {
+      // After a refused token every further request counts towards a ban.
+      if isRefused { throw .refused(status: 401, code: nil, "the token was refused before") }
+      try await waitForRoom(route)
+      limits.began(route, now: now)
+      tries += 1
+      do {
+        return try await answer(to: route, body)
+      } catch {
+        guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable) else { throw error }
+        do { try await clock.sleep(for: delay) } catch { throw RESTError.unreachable("pi-relay is stopping") }
+      }
+    }
+  }
+
+  private func enter(_ bucket: String) async {
+    guard !busy.insert(bucket).inserted else { return }
+    await withCheckedContinuation { waiting[bucket, default: []].append($0) }
+  }
+
+  private func leave(_ bucket: String) {
+    guard var line = waiting[bucket], !line.isEmpty else {
+      busy.remove(bucket)
+      waiting[bucket] = nil
+      return
+    }
+    let next = line.removeFirst()
+    waiting[bucket] = line
+    next.resume()
+  }
+
+  private func waitForRoom(_ route: Route) async throws(RESTError) {
+    while case let wait = limits.wait(for: route, now: now), wait > .zero {
+      guard wait <= Self.longestWait else { throw .rateLimited(seconds: wait.inSeconds) }
+      do { try await clock.sleep(for: wait) } catch { throw .unreachable("pi-relay is stopping") }
+    }
+  }
+
+  /// Nil where another try would answer the same, or might do it twice.
+  private static func delay(after error: RESTError, _ tries: Int, _ isRepeatable: Bool) -> Duration? {
+    switch error {
+    case .refused(let status, _, _) where [500, 502, 503, 504, 524].contains(status):
+      isRepeatable || status == 503 ? .milliseconds(250) * (1 << tries) : nil
+    // Waited for before the next try.
+    case .rateLimited(let seconds): seconds <= longestWait.inSeconds ? .zero : nil
+    case .unreachable: .milliseconds(250) * (1 << tries)
+    case .unanswered: isRepeatable ? .milliseconds(250) * (1 << tries) : nil
+    default: nil
+    }
+  }
+
+  private func answer(to route: Route, _ body: JSONValue?) async throws(RESTError) -> JSONValue {
+    var request = HTTPRequest(
+      route.method, settings.base + route.path,
+      headers: [("Authorization", "Bot \(settings.token)"), ("User-Agent", Self.userAgent)])
+    request.allowsPlainHTTP = settings.allowsPlain
+    request.proxy = settings.proxy
+    if let body {
+      guard let bytes = try? JSONCoding.encode(body) else { throw .unreachable("the request is no JSON") }
+      request.body = .bytes(bytes, type: "application/json")
+    }
+    let response: HTTPResponse
+    do {
+      response = try await engine.send(request)
+    } catch {
+      switch error {
+      case .notSent(let why): throw .unreachable(why)
+      default: throw .unanswered("\(error)")
+      }
+    }
+    return try read(response, route)
+  }
+
+  private func read(_ response: HTTPResponse, _ route: Route) throws(RESTError) -> JSONValue {
+    let words = (try? JSONCoding.decode(JSONValue.self, from: response.body)) ?? .null
+    if response.status == 429 {
+      guard let wait = words["retry_after"]?.doubleValue, response.headers["via"] != nil || settings.allowsPlain else {
+        throw .blocked
+      }
+      let refusal = RateLimits.Refusal(
+        wait: .seconds(wait), isGlobal: words["global"] == true,
+        isShared: response.headers["x-ratelimit-scope"] == "shared")
+      limits.refused(route, refusal, now: now)
+      throw .rateLimited(seconds: wait)
+    }
+    limits.took(route, status: response.status, headers: response.headers, now: now)
+    guard (200..<300).contains(response.status) else {
+      if response.status == 401 { isRefused = true }
+      throw .refused(
+        status: response.status, code: words["code"]?.integerValue, words["message"]?.stringValue ?? "no reason given")
+    }
+    return words
+  }
+}
+
+extension Duration {
+  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}
+
+extension JSONValue {
+  var doubleValue: Double? {
+    switch self {
+    case .number(let number): number
+    case .integer(let integer): Double(integer)
+    default: nil
+    }
+  }
+
+  var integerValue: Int? { if case .integer(let integer) = self { Int(integer) } else { nil } }
+}

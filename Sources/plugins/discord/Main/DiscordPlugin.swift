@@ -1,0 +1,32 @@
+import Discord
+import PluginSDK
+
+/// A Discord bot through which people talk to their sessions.
+@main struct DiscordPlugin: Plugin {
+  static let name = "discord"
+  static let version = "0.1.0"
+
+  private let messenger = Latch<DiscordMessenger>()
+
+  init() {}
+
+  func start(_ host: Host) async throws -> Capabilities {
+    messenger.set(try DiscordMessenger(host))
+    return DiscordMessenger.capabilities
+  }
+
+  func run() async throws { try await started.run() }
+
+  func send(_ request: MessageSend) async throws -> Receipt { try await started.send(request) }
+  func edit(_ request: MessageEdit) async throws -> Receipt { try await started.edit(request) }
+  func delete(_ request: MessageDelete) async throws { try await started.delete(request) }
+  func setTyping(_ request: TypingSet) async throws { try await started.setTyping(request) }
+  func shutdown() async { await messenger.value?.shutdown() }
+
+  private var started: DiscordMessenger {
+    get throws {
+      guard let messenger = messenger.value else { throw WireError(.internalError, "not started") }
+      return messenger
+    }
+  }
+}

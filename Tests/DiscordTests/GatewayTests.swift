@@ -1,0 +1,60 @@
+import RelayWire
+import Testing
+
+@testable import Discord
+
+@Suite struct GatewayInflaterTests {
+  /// `{"op":10}` and `{"op":11,"d":null}` as one zlib stream, flushed after each.
+  private let first: [UInt8] = [
+    0x78, 0x9C, 0xAA, 0x56, 0xCA, 0x2F, 0x50, 0xB2, 0x32, 0x34, 0xA8, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF,
+  ]
+
+  @Test func `a message is given when its flush has come, whatever the frames`() throws {
+    let inflater = GatewayInflater()
+    #expect(try inflater.take(Array(first.prefix(5))) == nil)
+    #expect(try inflater.take(Array(first.dropFirst(5))) == Array(#"{"op":10}"#.utf8))
+  }
+
+  @Test func `what is no stream, or inflates without end, is told`() {
+    #expect(throws: GatewayInflater.Failure.self) { try GatewayInflater().take([1, 2, 3, 0, 0, 0xFF, 0xFF]) }
+    #expect(throws: GatewayInflater.Failure.tooLarge(limit: 5)) { try GatewayInflater(maximumBytes: 5).take(first) }
+    #expect(throws: GatewayInflater.Failure.tooLarge(limit: 8)) {
+      let inflater = GatewayInflater(maximumBytes: 8)
+      _ = try inflater.take(Array(first.prefix(8)))
+      _ = try inflater.take(Array(first.dropFirst(8)))
+    }
+  }
+}
+
+@Suite struct GatewayRulesTests {
+  @Test(arguments: [4004, 4010, 4011, 4012, 4013, 4014])
+  func `what a person has to mend is not tried again`(code: Int) {
+    guard case .fatal = GatewayEnding(closedWith: code) else {
+      Issue.record("\(code) is tried again")
+      return
+    }
+  }
+
+  @Test(arguments: [nil, 1006, 4000, 4001, 4002, 4003, 4005, 4008, 9999])
+  func `other endings resume`(code: Int?) { #expect(GatewayEnding(closedWith: code) == .resume) }
+
+  @Test(arguments: [1000, 1001, 4007, 4009])
+  func `what ends a session begins another`(code: Int) { #expect(GatewayEnding(closedWith: code) == .identify) }
+
+  @Test func `a server that refuses is asked ever more rarely, and a good connection is forgiven`() {
+    var backoff = GatewayBackoff()
+    let waits = (0..<10).map { _ in backoff.next(after: .seconds(1), jitter: 1) }
+    #expect(waits.first == .milliseconds(500))
+    #expect(waits.dropFirst() == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { Duration.seconds($0) }[...])
+    #expect(backoff.next(after: GatewayBackoff.goodAfter, jitter: 0) == .zero)
+    #expect(backoff.next(after: nil, jitter: 0) == .milliseconds(500))
+  }
+
+  @Test func `payloads are read, unknown ones too`() throws {
+    let payload = try GatewayPayload.read(Array(#"{"op":0,"s":7,"t":"READY","d":{"session_id":"x"}}"#.utf8))
+    #expect(payload.operation == .dispatch && payload.sequence == 7 && payload.event == "READY")
+    #expect(payload.data?["session_id"] == "x")
+    #expect(try GatewayPayload.read(Array(#"{"op":99,"d":null,"s":null,"t":null}"#.utf8)).operation == nil)
+    #expect(try GatewayPayload.text(.heartbeat, .null).count > 0)
+  }
+}
