@@ -35,7 +35,7 @@ import Testing
   @Test func `what a killed daemon leaves of its lock is waited for`() async throws {
     // No process has such a number.
     let (child, input) = try await holdElsewhere(as: 1 << 30)
-    #expect(!DaemonLock.isHeld(folders))
+    #expect(DaemonLock.isHeld(folders) && !DaemonLock.isHolderAlive(folders))
     var pauses = 0
     let lock = try DaemonLock(folders) {
       if pauses == 0 { close(input) }
@@ -51,7 +51,7 @@ import Testing
 
   @Test func `a living daemon's lock is respected at once`() async throws {
     let (child, input) = try await holdElsewhere(as: getppid())
-    #expect(DaemonLock.isHeld(folders))
+    #expect(DaemonLock.isHeld(folders) && DaemonLock.isHolderAlive(folders))
     #expect(throws: Folders.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
     close(input)
     _ = await child.exit()

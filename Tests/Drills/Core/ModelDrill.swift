@@ -13,7 +13,7 @@ package struct ModelDrill: Sendable {
     self.library = library
   }
 
-  private static let limit: Duration = .seconds(60)
+  private static let limit: Duration = .seconds(120)
 
   /// Drop-in plugins return at once, so that a walk is short.
   package static let restart = "restart: {firstDelayMilliseconds: 0, longestDelaySeconds: 1, failingCount: 1000}"

@@ -46,7 +46,10 @@ package struct Walk: Sendable, CustomStringConvertible {
     case 12: return .crash(.pi)
     case 13: return .crash([.formatter, .guardian].randomElement(using: &random) ?? .formatter)
     case 14: return .upgrade
-    case 15: return .refuse(times: Int.random(in: 1...4, using: &random), tooFast: Bool.random(using: &random))
+    case 15:
+      // Passing faults are waited out twice as long each time: eight of them, over one message, are a minute.
+      let tooFast = Bool.random(using: &random)
+      return .refuse(times: Int.random(in: 1...(tooFast ? 4 : 2), using: &random), tooFast: tooFast)
     case 16: return .doubt(times: Int.random(in: 1...2, using: &random))
     case 17: return .loseReceipt(conversation: conversation)
     case 18: return .jump(hours: Int.random(in: -30...30, using: &random))
