@@ -55,7 +55,9 @@ package final class PythonServer: Sendable {
     }
     var ports: [Int] = []
     while ports.isEmpty {
-      _ = await changes.next()
+      guard await changes.next() != nil else {
+        throw SystemError("\(name) did not start: \(lines.withLock { $0 })", code: 0)
+      }
       ports = lines.withLock { $0.first { $0.hasPrefix("ports ") } }?.split(separator: " ").compactMap { Int($0) } ?? []
     }
     let server = PythonServer(child, pipes.input, lines, changes, ports: ports)

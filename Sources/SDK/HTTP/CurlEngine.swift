@@ -22,6 +22,12 @@ public final class CurlEngine: Sendable {
     var next = 0
   }
 
+  /// How far a transfer has come, under the engine's lock: one that is cancelled before it is submitted never begins.
+  private final class Ticket: @unchecked Sendable {
+    var isSubmitted = false
+    var isCancelled = false
+  }
+
   private let state = Locked(State())
 
   public init() {}
@@ -47,17 +53,20 @@ public final class CurlEngine: Sendable {
       defer { state.next += 1 }
       return state.next
     }
+    let ticket = Ticket()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        submit(make { continuation.resume(returning: $0) }, number)
+        submit(make { continuation.resume(returning: $0) }, number, ticket)
       }
     } onCancel: {
-      cancel(number)
+      cancel(number, ticket)
     }
   }
 
-  private func submit(_ transfer: any CurlTransfer, _ number: Int) {
-    state.withLock { state in
+  private func submit(_ transfer: any CurlTransfer, _ number: Int, _ ticket: Ticket) {
+    let isWanted = state.withLock { state in
+      guard !ticket.isCancelled else { return false }
+      ticket.isSubmitted = true
       if state.multi == nil {
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         state.multi = curl_multi_init()
@@ -65,12 +74,17 @@ public final class CurlEngine: Sendable {
         LoopThread.start(name: "relay-curl") { [self] in run() }
       }
       state.arrivals.append((number, transfer))
+      return true
     }
+    guard isWanted else { return transfer.cancel() }
     wake()
   }
 
-  private func cancel(_ number: Int) {
-    state.withLock { _ = $0.cancelled.insert(number) }
+  private func cancel(_ number: Int, _ ticket: Ticket) {
+    state.withLock { state in
+      ticket.isCancelled = true
+      if ticket.isSubmitted { state.cancelled.insert(number) }
+    }
     wake()
   }
 

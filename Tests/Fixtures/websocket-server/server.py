@@ -98,13 +98,15 @@ async def raw(reader, writer):
         return
     # What we are told of it: the close code of the client, on standard output.
     try:
-        data = await reader.read(1000)
+        data = b""
+        while len(data) < 8 and (more := await reader.read(1000)):
+            data += more
         code = b"\0\0"
         if data and data[0] == 0x88 and data[1] & 127 >= 2:
             code = bytes(c ^ data[2 + i] for i, c in enumerate(data[6:8]))
         print("closed", path, struct.unpack(">H", code)[0], flush=True)
-    except ConnectionError:
-        pass
+    except ConnectionError as error:
+        print("closed", path, -1, error, flush=True)
     writer.close()
 
 

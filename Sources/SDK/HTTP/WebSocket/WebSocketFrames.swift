@@ -34,6 +34,7 @@ final class WebSocketFrames: @unchecked Sendable {
   private var early: ArraySlice<UInt8> = []
   private var isPaused = false
   private var hasTunnelEnded = false
+  private var isGivenUp = false
 
   /// More that the server does not take ends the connection.
   private static let maximumQueuedBytes = 8 << 20
@@ -52,7 +53,11 @@ final class WebSocketFrames: @unchecked Sendable {
 
   deinit {
     wslay_event_context_free(context)
-    if token == nil, watched >= 0 { _ = Glibc.close(watched) }
+    if let token {
+      loop.close(token, watched)
+    } else if watched >= 0 {
+      _ = Glibc.close(watched)
+    }
   }
 
   // MARK: - For any thread
@@ -61,19 +66,26 @@ final class WebSocketFrames: @unchecked Sendable {
     let handshake = WebSocketHandshake()
     let request = handshake.request(host: address.host, target: address.target, headers: headers)
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         loop.perform { [self] in
+          guard !isGivenUp else {
+            continuation.resume(throwing: CancellationError())
+            return
+          }
           phase = .handshake(handshake, received: [], continuation)
           unsent = request[...]
           do {
-            token = try loop.watch(watched, [.read, .write]) { [weak self] _ in self?.turn() }
+            token = try loop.watch(watched, [.read, .write]) { [weak self] _ in self?.woken() }
           } catch {
             fail(WebSocketError.unreachable("\(error)"))
           }
         }
       }
     } onCancel: {
-      loop.perform { [self] in fail(CancellationError()) }
+      loop.perform { [self] in
+        isGivenUp = true
+        fail(CancellationError())
+      }
     }
   }
 
@@ -120,6 +132,12 @@ final class WebSocketFrames: @unchecked Sendable {
   func end() { loop.perform { [self] in finish() } }
 
   // MARK: - On the loop's thread
+
+  private func woken() {
+    // Without being asked to, the loop tells only that the connection is over: what is left of it is read now.
+    if isPaused, wslay_event_want_write(context) == 0 { isPaused = false }
+    turn()
+  }
 
   private func turn() {
     switch phase {
@@ -226,7 +244,7 @@ final class WebSocketFrames: @unchecked Sendable {
   private func finish() {
     if case .ended = phase, token == nil { return }
     phase = .ended
-    if let token { loop.close(token, watched) }
+    if let token { loop.close(token, watched) } else if watched >= 0 { _ = Glibc.close(watched) }
     token = nil
     watched = -1
     tunnel = nil

@@ -16,20 +16,22 @@ package final class DaemonLock: Sendable {
   /// - Parameter pause: between two looks at what a dead daemon has left.
   package init(_ folders: Folders, pause: () -> Void = { usleep(10_000) }) throws(Folders.Failure) {
     let path = folders.lock
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
+    // Kept only once it is ours: a class that throws after it is complete runs its deinit, which closes.
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
       throw Folders.Failure(description: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
     }
-    guard Self.take(descriptor, folders, pause) else {
+    guard Self.take(file, folders, pause) else {
       let holder = Self.holder(folders).map { " (pid \($0))" } ?? ""
-      _ = close(descriptor)
+      _ = close(file)
       throw Folders.Failure(
         description: "a pi-relayd runs already for \(folders.home)\(holder); pi-relayd status shows it, "
           + "pi-relayd stop ends it")
     }
-    ftruncate(descriptor, 0)
+    descriptor = file
+    ftruncate(file, 0)
     let text = Array("\(getpid())\n".utf8)
-    _ = write(descriptor, text, text.count)
+    _ = write(file, text, text.count)
   }
 
   deinit {

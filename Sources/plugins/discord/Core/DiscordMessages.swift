@@ -5,8 +5,9 @@ enum DiscordMessages {
   /// - Parameter channels: of servers, that are listened to; direct messages always are.
   /// - Returns: nil for what is no person's message to this bot.
   static func received(_ data: JSONValue, channels: Set<String>, state: JSONValue?) -> MessageReceived? {
-    guard let id = data["id"]?.stringValue, let conversation = conversation(data, channels),
-      let sender = sender(data)
+    // What Discord says itself, as that a thread has been made, comes as a message of who did it.
+    guard [nil, 0, 19].contains(data["type"]?.integerValue), let id = data["id"]?.stringValue,
+      let conversation = conversation(data, channels), let sender = sender(data)
     else { return nil }
     let (text, isForwarded) = words(of: data)
     return MessageReceived(

@@ -64,7 +64,6 @@ package final class DiscordMessenger: Sendable {
     var capabilities = Capabilities.messenger(maximumTextLength: 2_000, dialect: "discord", edit: true)
     capabilities.minimumEditInterval = 800
     capabilities.typing = true
-    capabilities.idempotencyKey = true
     capabilities.attachmentHosts = ["cdn.discordapp.com", "media.discordapp.net"]
     return capabilities
   }
@@ -84,9 +83,10 @@ package final class DiscordMessenger: Sendable {
     case "MESSAGE_CREATE":
       let state = state(event.session)
       guard let message = DiscordMessages.received(event.data, channels: channels, state: state) else { break }
-      try await host.received(message)
-      kept.withLock { $0 = event.session.sequence }
-      return
+      if try await host.received(message).stored {
+        kept.withLock { $0 = event.session.sequence }
+        return
+      }
     case "MESSAGE_UPDATE":
       if let edit = DiscordMessages.edited(event.data, channels: channels) { try await host.edited(edit) }
     case "MESSAGE_DELETE":
@@ -112,13 +112,13 @@ package final class DiscordMessenger: Sendable {
   }
 
   package func send(_ request: MessageSend) async throws -> Receipt {
-    await typing.interrupted(in: request.conversation)
     var body = content(request.text)
     body["nonce"] = .string(Self.nonce(of: request.key))
     // The same nonce again within a few minutes answers with the message that there is.
     body["enforce_nonce"] = true
     let answer = try await ask(.createMessage(in: request.conversation), .object(body))
     guard let id = answer["id"]?.stringValue else { throw DeliveryFailure.unknownOutcome("Discord named no message") }
+    await typing.interrupted(in: request.conversation)
     return Receipt(message: id)
   }
 

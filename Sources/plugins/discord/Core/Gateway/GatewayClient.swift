@@ -14,6 +14,10 @@ actor GatewayClient {
   private let log: @Sendable (String) -> Void
   private var session: GatewaySession?
   private var backoff = GatewayBackoff()
+  /// Connections in a row that were of no use.
+  private var useless = 0
+  /// Then the session is given up: its address may be gone for good.
+  private static let mostUseless = 5
 
   /// - Parameters:
   ///   - session: of an earlier life, to be gone on with.
@@ -41,11 +45,15 @@ actor GatewayClient {
         log("\(words). Tried again in an hour; at once with: pi-relayd plugins restart")
         try await clock.sleep(for: Self.pauseAfterRefusal)
         continue
-      case .identify: session = nil
+      case .identify, .identifyLater: session = nil
       case .resume: break
       }
-      let delay = backoff.next(
+      useless = useful == nil ? useless + 1 : 0
+      if useless >= Self.mostUseless { session = nil }
+      var delay = backoff.next(
         after: useful.map { $0.duration(to: clock.now) }, jitter: Double.random(in: 0...1))
+      // https://discord.com/developers/docs/events/gateway#resuming
+      if ending == .identifyLater { delay = max(delay, .seconds(Double.random(in: 1...5))) }
       log(
         "the gateway's connection ended after \(Int(began.duration(to: clock.now).inSeconds)) s; again in \(delay.inSeconds) s"
       )
@@ -83,7 +91,7 @@ actor GatewayClient {
     let events = Mailbox<GatewayEvent>()
     let waiting = Locked(0)
     let connection = GatewayConnection(socket, start, events: events, waiting: waiting)
-    return try await withThrowingTaskGroup(of: Void.self) { group in
+    return try await withThrowingTaskGroup(of: GatewayEnding?.self) { group in
       group.addTask { [handle] in
         // Every event that has come is handled before the next connection asks for what follows.
         while let event = await events.next() {
@@ -91,10 +99,16 @@ actor GatewayClient {
           await self.keep(event.session)
           waiting.withLock { $0 -= 1 }
         }
+        return nil
       }
-      let ending = await connection.run()
-      events.close()
-      try await group.waitForAll()
+      group.addTask {
+        let ending = await connection.run()
+        events.close()
+        return ending
+      }
+      var ending = GatewayEnding.resume
+      // What cannot be handed over ends the connection, too.
+      while let one = try await group.next() { if let one { ending = one } }
       return (ending, await connection.usefulSince)
     }
   }

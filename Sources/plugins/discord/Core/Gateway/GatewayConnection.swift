@@ -11,6 +11,8 @@ actor GatewayConnection {
   /// Events that may wait to be handled; with more the connection is given up, and resumed when they have been.
   static let mostWaiting = 5_000
   private static let zombie = 4000
+  /// For HELLO, and then for the session to be there.
+  private static let patience: Duration = .seconds(20)
 
   enum Start: Sendable {
     case identify(token: String)
@@ -79,7 +81,7 @@ actor GatewayConnection {
     case .heartbeat: try sendHeartbeat()
     case .heartbeatAcknowledged: isAcknowledged = true
     case .reconnect: ending = .resume
-    case .invalidSession: ending = payload.data == true ? .resume : .identify
+    case .invalidSession: ending = payload.data == true ? .resume : .identifyLater
     case .dispatch: dispatch(payload)
     case .identify, .resume, nil: break
     }
@@ -119,7 +121,10 @@ actor GatewayConnection {
   // MARK: - Heartbeats
 
   private func beat() async {
-    guard let interval = await beats.next() else { return }
+    let beats = beats
+    let said: Duration?? = try? await withDeadline(Self.patience, clock: clock) { await beats.next() }
+    guard let said, let interval = said else { return socket.drop() }
+    let greeted = clock.now
     var pause = interval * Double.random(in: 0...1)
     while (try? await clock.sleep(for: pause)) != nil {
       guard isAcknowledged else {
@@ -127,6 +132,7 @@ actor GatewayConnection {
         ending = .resume
         return socket.drop()
       }
+      if usefulSince == nil, greeted.duration(to: clock.now) > Self.patience { return socket.drop() }
       isAcknowledged = false
       do { try sendHeartbeat() } catch { return socket.drop() }
       pause = interval

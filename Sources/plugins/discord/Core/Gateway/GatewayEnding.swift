@@ -8,6 +8,8 @@ enum GatewayEnding: Equatable {
   case resume
   /// Connect again and begin a session.
   case identify
+  /// The same, but Discord wants to be left alone for a moment before.
+  case identifyLater
   /// Never connect again with this configuration: words for the person.
   case fatal(String)
 

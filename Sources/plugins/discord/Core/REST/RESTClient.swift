@@ -15,6 +15,11 @@ actor RESTClient {
 
   /// Longer waits are the host's, which keeps what waits on the disk.
   static let longestWait: Duration = .seconds(5)
+  /// All of one request: the host takes a plugin that is silent for thirty seconds over one to hang.
+  static let budget: Duration = .seconds(20)
+  /// After a refused token every further request counts towards a ban.
+  private static let pauseAfterRefusal: Duration = .seconds(300)
+  private static let pauseAfterBlock: Duration = .seconds(300)
   /// Tries of what Discord could not take.
   static let mostTries = 5
   private static let userAgent = "DiscordBot (https://github.com/pi-relay/pi-relay, 0.1.0)"
@@ -27,7 +32,7 @@ actor RESTClient {
   /// One request of a bucket at a time: only its answer says whether there is room for the next.
   private var busy: Set<String> = []
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
-  private var isRefused = false
+  private var refusedUntil: Duration = .zero
 
   init(_ settings: Settings, engine: CurlEngine = .shared) {
     self.settings = settings
@@ -39,21 +44,27 @@ actor RESTClient {
 
   /// - Parameter isRepeatable: asking twice does no more than asking once.
   func ask(_ route: Route, _ body: JSONValue? = nil, isRepeatable: Bool = true) async throws(RESTError) -> JSONValue {
+    let deadline = now + Self.budget
     let bucket = limits.bucket(of: route)
     await enter(bucket)
     defer { leave(bucket) }
     var tries = 0
+    var doubt: RESTError?
     while true {
-      // After a refused token every further request counts towards a ban.
-      if isRefused { throw .refused(status: 401, code: nil, "the token was refused before") }
-      try await waitForRoom(route)
-      limits.began(route, now: now)
-      tries += 1
+      // The gateway's address is how it is found out whether the token is good again.
+      if now < refusedUntil, route != .gateway {
+        throw .refused(status: 401, code: nil, "the token was refused before")
+      }
       do {
-        return try await answer(to: route, body)
+        try await waitForRoom(route, until: deadline)
+        limits.began(route, now: now)
+        tries += 1
+        return try await answer(to: route, body, within: deadline - now)
       } catch {
-        guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable) else { throw error }
-        do { try await clock.sleep(for: delay) } catch { throw RESTError.unreachable("pi-relay is stopping") }
+        if case .unanswered = error { doubt = error }
+        guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable), now + delay < deadline
+        else { throw doubt ?? error }
+        do { try await clock.sleep(for: delay) } catch { throw doubt ?? .unreachable("pi-relay is stopping") }
       }
     }
   }
@@ -74,9 +85,9 @@ actor RESTClient {
     next.resume()
   }
 
-  private func waitForRoom(_ route: Route) async throws(RESTError) {
+  private func waitForRoom(_ route: Route, until deadline: Duration) async throws(RESTError) {
     while case let wait = limits.wait(for: route, now: now), wait > .zero {
-      guard wait <= Self.longestWait else { throw .rateLimited(seconds: wait.inSeconds) }
+      guard wait <= Self.longestWait, now + wait < deadline else { throw .rateLimited(seconds: wait.inSeconds) }
       do { try await clock.sleep(for: wait) } catch { throw .unreachable("pi-relay is stopping") }
     }
   }
@@ -94,11 +105,14 @@ actor RESTClient {
     }
   }
 
-  private func answer(to route: Route, _ body: JSONValue?) async throws(RESTError) -> JSONValue {
+  private func answer(
+    to route: Route, _ body: JSONValue?, within limit: Duration
+  ) async throws(RESTError) -> JSONValue {
     var request = HTTPRequest(
       route.method, settings.base + route.path,
       headers: [("Authorization", "Bot \(settings.token)"), ("User-Agent", Self.userAgent)])
     request.allowsPlainHTTP = settings.allowsPlain
+    request.timeoutSeconds = max(1, Int(limit.components.seconds))
     request.proxy = settings.proxy
     if let body {
       guard let bytes = try? JSONCoding.encode(body) else { throw .unreachable("the request is no JSON") }
@@ -120,6 +134,7 @@ actor RESTClient {
     let words = (try? JSONCoding.decode(JSONValue.self, from: response.body)) ?? .null
     if response.status == 429 {
       guard let wait = words["retry_after"]?.doubleValue, response.headers["via"] != nil || settings.allowsPlain else {
+        limits.refused(route, .init(wait: Self.pauseAfterBlock, isGlobal: true, isShared: false), now: now)
         throw .blocked
       }
       let refusal = RateLimits.Refusal(
@@ -130,7 +145,7 @@ actor RESTClient {
     }
     limits.took(route, status: response.status, headers: response.headers, now: now)
     guard (200..<300).contains(response.status) else {
-      if response.status == 401 { isRefused = true }
+      if response.status == 401 { refusedUntil = now + Self.pauseAfterRefusal }
       throw .refused(
         status: response.status, code: words["code"]?.integerValue, words["message"]?.stringValue ?? "no reason given")
     }
