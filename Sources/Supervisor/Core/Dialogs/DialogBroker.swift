@@ -33,6 +33,22 @@ final class DialogBroker: Sendable {
     }
   }
 
+  /// A question of our own that the program before has shown, and that is now asked again: it stays as it is shown.
+  ///
+  /// - Returns: false when there is none.
+  func takeUp(_ dialog: PiDialog, session: String) -> Bool {
+    state.withLock { state in
+      let earlier = state.open.values.first { record in
+        record.session == session && record.isOwn && record.dialog.title == dialog.title
+          && record.dialog.options == dialog.options
+      }
+      guard let earlier else { return false }
+      state.open[earlier.id] = DialogRecord(
+        id: earlier.id, session: session, dialog: dialog, expires: earlier.expires)
+      return true
+    }
+  }
+
   /// The open questions of a session, oldest first.
   func all(of session: String) -> [DialogRecord] {
     state.withLock { state in state.order.compactMap { state.open[$0] }.filter { $0.session == session } }

@@ -12,7 +12,9 @@ struct DialogRecord: Codable, Sendable, Equatable {
 
   static let ownPrefix = "relay-question-"
   /// Asked by this program and not by an agent.
-  var isOwn: Bool { dialog.id.hasPrefix(Self.ownPrefix) }
+  var isOwn: Bool { Self.isOwn(dialog) }
+
+  static func isOwn(_ dialog: PiDialog) -> Bool { dialog.id.hasPrefix(ownPrefix) }
 
   var kind: DialogShow.Kind {
     switch dialog.kind {

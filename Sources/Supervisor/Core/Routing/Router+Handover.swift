@@ -36,15 +36,11 @@ extension Router {
       left.messages.removeAll { running.contains($0.stored.key) }
       leftBefore[instance] = left
     }
-    for record in handover.dialogs where !record.isOwn { dialogs.adopt(record) }
+    for record in handover.dialogs { dialogs.adopt(record) }
     for one in handover.conversations {
       let place = place(
         one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
       await place.output.adopt(one)
-      // What was asked by the program before, and not by an agent, is asked anew.
-      for record in handover.dialogs where record.isOwn && one.dialogs[record.id] != nil {
-        place.output.post(.settleDialog(id: record.id, text: "✖ pi-relayd was replaced by another and asks anew."))
-      }
       if let session = one.session { watchers.adopt(session, one.key, place.output) }
     }
   }

@@ -74,6 +74,13 @@ final class SessionWatchers: Sendable {
   func tell(_ session: String, _ event: SessionEvent) {
     switch event {
     case .dialogOpened(let dialog, let message):
+      if DialogRecord.isOwn(dialog) {
+        if dialogs.takeUp(dialog, session: session) { return }
+        // Asked by the program before, in other words.
+        for record in dialogs.all(of: session) where record.isOwn && dialogs.claim(record.id) != nil {
+          settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — asked anew")
+        }
+      }
       let record = dialogs.open(dialog, session: session, now: Date().timeIntervalSince1970)
       post(.ask(record), to: session)
       if let key = message?.conversation, !isWatched(session, by: key) {
