@@ -63,6 +63,20 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a question that an upgrade makes needless is closed`() async throws {
+      try await RelayFixture.run(isOldAgent: true) { relay in
+        let agent = relay.scratch.path + "/old-agent"
+        rename(agent, agent + ".away")
+        try await relay.messenger.say("hello", id: "1")
+        await relay.messenger.waitForText("The message waits, because")
+        rename(agent + ".away", agent)
+        #expect(try await relay.command("upgrade").exit == .exited(0))
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("settled by itself")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.hasPrefix("❓") })
+      }
+    }
+
     @Test func `a start that waits for a place says so, can be changed, given up, and holds up nobody`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in
         try await relay.messenger.say("/hang", id: "1", in: "c1")

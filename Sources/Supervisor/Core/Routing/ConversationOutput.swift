@@ -185,7 +185,7 @@ actor ConversationOutput {
     case .notice(let text):
       await breakStream()
       await say(text, .notice)
-    case .dialogOpened, .dialogWithdrawn: break
+    case .dialogOpened, .dialogWithdrawn, .questionsOver: break
     case .runEnded(let message, let end, let stage):
       await endRun(end)
       if isIncomplete, end == .completed {

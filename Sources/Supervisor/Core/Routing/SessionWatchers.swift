@@ -77,9 +77,7 @@ final class SessionWatchers: Sendable {
       if DialogRecord.isOwn(dialog) {
         if dialogs.takeUp(dialog, session: session) { return }
         // Asked by the program before, in other words.
-        for record in dialogs.all(of: session) where record.isOwn && dialogs.claim(record.id) != nil {
-          settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — asked anew")
-        }
+        endOwnQuestions(of: session, "asked anew")
       }
       let record = dialogs.open(dialog, session: session, now: Date().timeIntervalSince1970)
       post(.ask(record), to: session)
@@ -89,6 +87,7 @@ final class SessionWatchers: Sendable {
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
       settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
+    case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let stage):
       post(.event(event), to: session)
       if let message { noteUnseen(MessageEnd(message, stage, end.outcome), end, in: session) }
@@ -99,6 +98,12 @@ final class SessionWatchers: Sendable {
       post(.event(event), to: session)
       noteUnseen(MessageEnd(message, .dropped, .stopped), .aborted, in: session)
     default: post(.event(event), to: session)
+    }
+  }
+
+  private func endOwnQuestions(of session: String, _ why: String) {
+    for record in dialogs.all(of: session) where record.isOwn && dialogs.claim(record.id) != nil {
+      settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — \(why)")
     }
   }
 

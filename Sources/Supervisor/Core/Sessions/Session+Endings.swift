@@ -111,6 +111,7 @@ extension Session {
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")
     for prompt in taken { emit(.messageTaken(prompt.key)) }
+    emit(.questionsOver)
     emit(.runEnded(prompt.key, end, stage))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.

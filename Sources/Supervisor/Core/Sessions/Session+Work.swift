@@ -53,6 +53,7 @@ extension Session {
     emit(.runStarted(prompt.key, text: prompt.typed))
     guard let connection = await connected(for: prompt) else { return }
     if prompt.isUncertain, await !mayRun(prompt, connection) { return }
+    emit(.questionsOver)
     // It may have been changed while the agent started.
     var prompt = run?.prompt ?? prompt
     var prepared = await surroundings.prepare(prompt)

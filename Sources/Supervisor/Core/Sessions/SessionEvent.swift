@@ -15,6 +15,8 @@ package enum SessionEvent: Sendable, Equatable {
   case dialogOpened(PiDialog, of: MessageKey?)
   /// The agent no longer waits for this answer.
   case dialogWithdrawn(id: String, why: String)
+  /// What the program before this one had asked over the message needs no answer any more.
+  case questionsOver
   /// The message ends in this stage once the conversation it came from has been told all.
   case runEnded(MessageKey?, RunEnd, MessageStage)
   /// The message went into the run of another.
