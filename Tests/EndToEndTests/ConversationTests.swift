@@ -48,7 +48,7 @@ extension EndToEnd {
 
     @Test func `messages for a busy agent wait their turn and say so`() async throws {
       try await RelayFixture.run { relay in
-        try await relay.messenger.say("/slow 10", id: "1")
+        try await relay.messenger.say("/slow 100", id: "1")
         try await relay.messenger.say("second", id: "2")
         try await relay.messenger.say("third", id: "3")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)

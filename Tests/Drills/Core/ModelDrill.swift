@@ -137,7 +137,10 @@ private struct Step {
       await messenger.swallowAnswers(1)
       let line = newLine(conversation, .words)
       try await say(line, conversation)
-      await messenger.wait { $0.swallowedCount > before || $0.outcomes[line.tag] != nil }
+      // A question of before holds up what is behind it, and is answered when all come to rest.
+      await messenger.wait {
+        $0.swallowedCount > before || $0.outcomes[line.tag] != nil || !$0.questions.isEmpty
+      }
       await messenger.swallowAnswers(0)
       try await KillDrill.kill(.messenger, of: relay, unless: .seconds(1))
     case .jump(let hours): clock.shift(bySeconds: hours * 3_600)

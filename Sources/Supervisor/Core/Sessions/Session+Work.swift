@@ -85,6 +85,7 @@ extension Session {
   ///
   /// - Returns: nil when the message has ended or stays as it is stored.
   private func connected(for prompt: Prompt) async -> PiConnection? {
+    var isFirst = true
     while true {
       let why: String
       // What an earlier try said about its end says nothing of this one.
@@ -93,6 +94,12 @@ extension Session {
       if isParked {
         leave()
         return nil
+      }
+      // One that was killed as it began is simply started again.
+      if isFirst, run?.aborting == false, !closed {
+        isFirst = false
+        surroundings.log("session \(name): \(why); tried once more")
+        continue
       }
       let question = "The message waits, because \(why)\n\(SafeText.line((run?.prompt ?? prompt).typed, limit: 200))"
       let isWanted = run?.aborting != true && !closed
