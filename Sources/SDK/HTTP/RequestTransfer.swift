@@ -121,7 +121,7 @@ final class RequestTransfer: CurlTransfer, @unchecked Sendable {
       relay_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
       end(.success(HTTPResponse(status: status, headers: headers, body: body)))
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_PROXY,
-      CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT,
+      CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_URL_MALFORMAT,
       CURLE_SSL_CACERT_BADFILE:
       end(.failure(.notSent(why)))
     default: end(.failure(isSent ? .unanswered(why) : .notSent(why)))

@@ -31,6 +31,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(int(value) if name == "status" else 200)
         self.send_header("X-Test", "first")
         self.send_header("X-Reset-After", " 1.5 ")
+        if name == "status" and value == "204":
+            # Has no body, and would leave one to be taken for the next answer.
+            self.end_headers()
+            return
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
