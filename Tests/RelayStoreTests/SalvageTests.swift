@@ -159,6 +159,15 @@ import Testing
     #expect(try await ids(in: path) == ["2"])
   }
 
+  @Test func `the log of the database of before goes with it`() async throws {
+    try await leaveLog()
+    let left = folder.path + "/left.db"
+    let aside = try #require(try StoredBackup(try await backUp("new", as: "first"), for: left).putInPlace(stamp: "now"))
+    #expect(access(left + "-wal", F_OK) != 0)
+    #expect(try await ids(in: left) == ["new"])
+    #expect(try await ids(in: aside) == (0..<10).map(String.init))
+  }
+
   @Test func `a backup is only read, whatever its mode and whatever links to it`() async throws {
     let copy = try await backUp("1", as: "first")
     let before = FileManager.default.contents(atPath: copy)

@@ -19,13 +19,9 @@ public final class CurlEngine: Sendable {
     var multi: UnsafeMutableRawPointer?
     var arrivals: [(number: Int, transfer: any CurlTransfer)] = []
     var cancelled: Set<Int> = []
+    /// Numbers of transfers that are being made: one that is cancelled before it is submitted never begins.
+    var unsubmitted: Set<Int> = []
     var next = 0
-  }
-
-  /// How far a transfer has come, under the engine's lock: one that is cancelled before it is submitted never begins.
-  private final class Ticket: @unchecked Sendable {
-    var isSubmitted = false
-    var isCancelled = false
   }
 
   private let state = Locked(State())
@@ -51,22 +47,21 @@ public final class CurlEngine: Sendable {
   ) async -> Value {
     let number = state.withLock { state in
       defer { state.next += 1 }
+      state.unsubmitted.insert(state.next)
       return state.next
     }
-    let ticket = Ticket()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        submit(make { continuation.resume(returning: $0) }, number, ticket)
+        submit(make { continuation.resume(returning: $0) }, number)
       }
     } onCancel: {
-      cancel(number, ticket)
+      cancel(number)
     }
   }
 
-  private func submit(_ transfer: any CurlTransfer, _ number: Int, _ ticket: Ticket) {
+  private func submit(_ transfer: any CurlTransfer, _ number: Int) {
     let isWanted = state.withLock { state in
-      guard !ticket.isCancelled else { return false }
-      ticket.isSubmitted = true
+      guard state.unsubmitted.remove(number) != nil else { return false }
       if state.multi == nil {
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         state.multi = curl_multi_init()
@@ -80,10 +75,9 @@ public final class CurlEngine: Sendable {
     wake()
   }
 
-  private func cancel(_ number: Int, _ ticket: Ticket) {
+  private func cancel(_ number: Int) {
     state.withLock { state in
-      ticket.isCancelled = true
-      if ticket.isSubmitted { state.cancelled.insert(number) }
+      if state.unsubmitted.remove(number) == nil { state.cancelled.insert(number) }
     }
     wake()
   }

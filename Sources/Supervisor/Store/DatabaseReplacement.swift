@@ -54,7 +54,14 @@ struct DatabaseReplacement {
   static func finish(_ database: String) throws(StoreError) {
     let folder = folder(database)
     let prefix = ready(database).split(separator: "/").last.map(String.init) ?? ""
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    guard access(folder, F_OK) == 0 else { return }
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    } catch {
+      // What was begun might lie there.
+      throw StoreError("\(folder) cannot be read: \(error)")
+    }
     sweep(names, in: folder, database)
     guard let found = names.first(where: { $0.hasPrefix(prefix) }) else { return }
     let name = found.dropFirst(prefix.count)

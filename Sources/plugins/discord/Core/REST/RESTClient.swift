@@ -131,6 +131,7 @@ actor RESTClient {
   }
 
   private func read(_ response: HTTPResponse, _ route: Route) throws(RESTError) -> JSONValue {
+    // What is no JSON does not come from Discord itself, but from what stands before it.
     let words = (try? JSONCoding.decode(JSONValue.self, from: response.body)) ?? .null
     if response.status == 429 {
       guard let wait = words["retry_after"]?.doubleValue, response.headers["via"] != nil || settings.allowsPlain else {
