@@ -46,6 +46,8 @@ package struct Config: Sendable, Equatable {
     /// A run that takes longer is aborted. Nil: no limit.
     package var callTimeout: Duration?
     package var leftovers = Leftovers.kill
+    /// Folders in which, and beneath which, people may have sessions begun from chat.
+    package var roots: [String] = []
     /// Messages waiting for one session.
     package var maximumQueued = 100
   }
@@ -54,15 +56,38 @@ package struct Config: Sendable, Equatable {
   package enum Images: String, Codable, Sendable, CaseIterable { case explicit, automatic }
   package enum Busy: String, Sendable, CaseIterable { case followUp, steer }
 
+  /// Which session a conversation talks to.
+  package enum Use: String, Sendable, CaseIterable {
+    /// One of its own, which its first message begins; `/use` chooses another.
+    case own
+    /// The one that was chosen with `/sessions`; until then none.
+    case control
+    /// The machine's one main session.
+    case main
+  }
+
+  /// What is set for one conversation, or for all of a kind, instead of for the whole messenger.
+  package struct ConversationSettings: Sendable, Equatable {
+    package var use: Use?
+    package var output: Output?
+    package var images: Images?
+    package var busy: Busy?
+
+    package init() {}
+  }
+
   /// One instance of a messenger.
   package struct Messenger: Sendable, Equatable {
     package var kind: String
     package var instance: String
     package var enabled = true
     package var access = Access()
-    package var output = Output.stream
+    /// Nil: `final` where a session is only looked in on, `stream` elsewhere.
+    package var output: Output?
     package var images = Images.explicit
     package var busy = Busy.followUp
+    /// By a conversation's id, or by its kind: `dm`, `channel`, `thread`.
+    package var conversations: [String: ConversationSettings] = [:]
     /// Milliseconds between edits of a streamed message; nil: the messenger's own, or 800.
     package var editInterval: Duration?
     package var proxy: String?
@@ -77,6 +102,20 @@ package struct Config: Sendable, Equatable {
     }
 
     package var name: String { "\(kind)/\(instance)" }
+
+    /// The settings that hold in a conversation.
+    package func settings(of conversation: Conversation) -> ConversationSettings {
+      let own = conversations[conversation.id] ?? ConversationSettings()
+      let ofKind = conversations[conversation.kind.rawValue] ?? ConversationSettings()
+      var settings = ConversationSettings()
+      let use = own.use ?? ofKind.use ?? (conversation.kind == .channel ? .main : .own)
+      settings.use = use
+      // Who only looks in wants the result.
+      settings.output = own.output ?? ofKind.output ?? (use == .control && output == nil ? .final : output)
+      settings.images = own.images ?? ofKind.images ?? images
+      settings.busy = own.busy ?? ofKind.busy ?? busy
+      return settings
+    }
   }
 
   /// Who may use a messenger. Empty admits nobody.

@@ -142,6 +142,7 @@ package struct ConfigReader: Sendable {
       config.sessions.leftovers = leftovers
     }
     if let number = group.integer("maximumQueued", in: 1...100_000) { config.sessions.maximumQueued = number }
+    config.sessions.roots = (group.strings("roots") ?? []).map(expandTilde)
     group.refuseRest("sessions")
   }
 

@@ -36,12 +36,27 @@ struct MessengerReader {
     if let output = group.choice("output", Config.Output.self) { messenger.output = output }
     if let images = group.choice("images", Config.Images.self) { messenger.images = images }
     if let busy = group.choice("busy", Config.Busy.self) { messenger.busy = busy }
+    messenger.conversations = conversations(group)
     if let value = group.integer("editIntervalMilliseconds", in: 0...60_000) {
       messenger.editInterval = .milliseconds(value)
     }
     messenger.proxy = group.string("proxy") ?? defaultProxy
     messenger.settings = .object(settings(group, &messenger))
     messengers.append(messenger)
+  }
+
+  private func conversations(_ group: SettingsReader) -> [String: Config.ConversationSettings] {
+    let all = group.group("conversations")
+    return all.entries.reduce(into: [:]) { conversations, entry in
+      let one = all.group(entry.key)
+      var settings = Config.ConversationSettings()
+      settings.use = one.choice("use", Config.Use.self)
+      settings.output = one.choice("output", Config.Output.self)
+      settings.images = one.choice("images", Config.Images.self)
+      settings.busy = one.choice("busy", Config.Busy.self)
+      one.refuseRest("conversations.\(entry.key)")
+      conversations[entry.key] = settings
+    }
   }
 
   /// What is left is the plugin's own, with references to secrets resolved.

@@ -152,6 +152,15 @@ package struct MessageEnd: Sendable, Equatable {
     self.stage = stage
     self.outcome = outcome
   }
+
+  /// What native commands and pressed buttons are stored under, before their own ids.
+  package static let commandPrefix = "command:"
+  package static let actionPrefix = "action:"
+
+  /// The native command or the press of a button that has ended, as messengers know it.
+  package var interaction: String? {
+    key.id.hasPrefix(Self.commandPrefix) || key.id.hasPrefix(Self.actionPrefix) ? key.id : nil
+  }
 }
 
 package enum OutboundResult: Sendable, Equatable {

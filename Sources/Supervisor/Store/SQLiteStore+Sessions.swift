@@ -51,6 +51,14 @@ extension SQLiteStore {
     }
   }
 
+  package func conversations(of session: String) async throws -> [ConversationKey] {
+    try await read { connection in
+      try connection.rows("SELECT instance, conversation FROM binding WHERE session = ?", .text(session)) {
+        ConversationKey(instance: $0.text(0), conversation: $0.text(1))
+      }
+    }
+  }
+
   package func bind(_ binding: Binding, because cause: MessageKey?) async throws {
     let body = try JSONCoding.encode(binding.conversation)
     try await commits.write { connection in

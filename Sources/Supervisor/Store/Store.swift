@@ -73,6 +73,8 @@ package protocol Store: Sendable {
   func switchOff(_ instance: String, _ isOff: Bool) async throws
   func binding(of conversation: ConversationKey) async throws -> String?
   func bindings(of instance: String) async throws -> [Binding]
+  /// The conversations that talk to a session.
+  func conversations(of session: String) async throws -> [ConversationKey]
   /// Binds a conversation. Messages that came before `cause` stay with the session they were for.
   func bind(_ binding: Binding, because cause: MessageKey?) async throws
   func unbind(_ conversation: ConversationKey) async throws

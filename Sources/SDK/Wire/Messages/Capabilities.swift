@@ -6,7 +6,10 @@ public struct Capabilities: Codable, Sendable, Equatable {
   /// Messages can be changed after sending.
   public var edit: Bool?
   public var typing: Bool?
+  /// `thread.create` is understood.
   public var threads: Bool?
+  /// `presence.set` is understood.
+  public var presence: Bool?
   public var buttons: ButtonLimits?
   /// Largest file in bytes; absent: no files.
   public var maximumFileBytes: Int?

@@ -74,9 +74,15 @@ public struct MessageReceived: WireRequest, Equatable {
   public static let method = "message.received"
 
   public struct Reply: Codable, Sendable, Equatable {
-    /// False when this message had been received before.
+    /// False when this message had been received before, or its sender is not allowed.
     public var stored: Bool
-    public init(stored: Bool) { self.stored = stored }
+    /// The sender is not allowed; a native command or a button is answered so by the plugin.
+    public var refused: Bool?
+
+    public init(stored: Bool, refused: Bool? = nil) {
+      self.stored = stored
+      self.refused = refused
+    }
   }
 
   public var id: String
@@ -186,7 +192,7 @@ public struct CommandComplete: WireRequest, Equatable {
   }
 }
 
-/// `action.invoked`: a button was pressed.
+/// `action.invoked`: a button was pressed, or a form filled in.
 public struct ActionInvoked: WireRequest, Equatable {
   public static let method = "action.invoked"
   public typealias Reply = MessageReceived.Reply
@@ -194,14 +200,23 @@ public struct ActionInvoked: WireRequest, Equatable {
   public var id: String
   public var conversation: Conversation
   public var sender: Sender
-  /// The opaque id given to the button.
+  /// The opaque id given to the button; for a form, the dialog's.
   public var action: String
+  /// The platform's id of the message that bears the button.
+  public var message: String?
+  /// What was written into a form.
+  public var text: String?
 
-  public init(id: String, conversation: Conversation, sender: Sender, action: String) {
+  public init(
+    id: String, conversation: Conversation, sender: Sender, action: String, message: String? = nil,
+    text: String? = nil
+  ) {
     self.id = id
     self.conversation = conversation
     self.sender = sender
     self.action = action
+    self.message = message
+    self.text = text
   }
 }
 
@@ -211,9 +226,12 @@ public struct ConversationClosed: WireRequest, Equatable {
   public typealias Reply = Empty
 
   public var conversation: Conversation
+  /// It is gone for good.
+  public var deleted: Bool?
 
-  public init(conversation: Conversation) {
+  public init(conversation: Conversation, deleted: Bool? = nil) {
     self.conversation = conversation
+    self.deleted = deleted
   }
 }
 

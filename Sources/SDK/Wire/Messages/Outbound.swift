@@ -47,6 +47,7 @@ public struct MessageSend: WireRequest, Equatable {
   public var conversation: String
   public var text: String
   public var role: MessageRole?
+  /// `command:` or `action:` and the id of the native command or the press of a button that this answers.
   public var replyTo: String?
   public var buttons: [[Button]]?
   /// The text will still grow by `message.edit`.
@@ -318,11 +319,14 @@ public struct CommandsChanged: WireRequest, Equatable {
     public var name: String
     public var summary: String
     public var arguments: String?
+    /// `command.complete` knows what its arguments may be.
+    public var completes: Bool?
 
-    public init(name: String, summary: String, arguments: String? = nil) {
+    public init(name: String, summary: String, arguments: String? = nil, completes: Bool? = nil) {
       self.name = name
       self.summary = summary
       self.arguments = arguments
+      self.completes = completes
     }
   }
 

@@ -7,6 +7,10 @@ struct Command: Sendable {
   var arguments: String?
   let summary: String
   var weight = Weight.recorded
+  /// Its arguments can be completed while they are typed.
+  var completes = false
+  /// Buttons for a messenger that has them.
+  var buttons: (@Sendable (Router, CommandCall) async -> [[Button]]?)?
   let run: @Sendable (Router, CommandCall) async -> String?
 }
 
@@ -37,12 +41,22 @@ struct CommandCall: Sendable {
 /// The one list of commands: help text, menus and completion all come from it.
 package enum CommandRegistry {
   static let all: [Command] = [
-    Command(name: "help", arguments: "[command]", summary: "what you can do here", weight: .light, run: Router.help),
-    Command(name: "sessions", summary: "list the sessions", weight: .light, run: Router.listSessions),
-    Command(name: "use", arguments: "<number|name>", summary: "talk to another session", run: Router.use),
+    Command(
+      name: "help", arguments: "[command]", summary: "what you can do here", weight: .light, completes: true,
+      run: Router.help),
+    Command(
+      name: "sessions", arguments: "[page]", summary: "list the sessions", weight: .light,
+      buttons: Router.sessionButtons, run: Router.listSessions),
+    Command(
+      name: "use", arguments: "<number|name>", summary: "talk to another session", completes: true,
+      buttons: Router.sessionButtons, run: Router.use),
+    Command(name: "disconnect", summary: "talk to no session any more", run: Router.disconnect),
     Command(
       name: "new", arguments: "[name] [--in folder] [--model model]", summary: "begin a session and talk to it",
       run: Router.new),
+    Command(
+      name: "spawn", arguments: "[name] [--in folder] [--model model] [-- task]",
+      summary: "open a thread with a session of its own", run: Router.spawn),
     Command(name: "status", summary: "how this session is doing", weight: .light, run: Router.status),
     Command(name: "stop", aliases: ["abort"], summary: "interrupt the agent", weight: .urgent, run: Router.stop),
     Command(
@@ -54,7 +68,8 @@ package enum CommandRegistry {
     Command(
       name: "compact", arguments: "[what to keep]", summary: "shorten the context", weight: .lasting,
       run: Router.compact),
-    Command(name: "model", arguments: "[name]", summary: "show or change the model", run: Router.model),
+    Command(
+      name: "model", arguments: "[name]", summary: "show or change the model", completes: true, run: Router.model),
     Command(name: "name", arguments: "<name>", summary: "rename this session", run: Router.rename),
     Command(name: "close", summary: "end this session", run: Router.closeSession),
   ]
@@ -66,7 +81,13 @@ package enum CommandRegistry {
 
   /// For a platform's menu.
   package static var menu: [CommandsChanged.Command] {
-    all.map { CommandsChanged.Command(name: $0.name, summary: $0.summary, arguments: $0.arguments) }
+    all.flatMap { command in
+      ([command.name] + command.aliases).map { name in
+        CommandsChanged.Command(
+          name: name, summary: command.summary, arguments: command.arguments,
+          completes: command.completes ? true : nil)
+      }
+    }
   }
 
   /// Splits `/name rest`; nil when the text is no command line.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConfig
+internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 
@@ -30,17 +31,27 @@ extension Router {
   }
 
   @Sendable static func listSessions(_ router: Router, _ call: CommandCall) async -> String? {
-    let all = await router.host.statuses()
-    guard !all.isEmpty else { return "There are no sessions. Write something to begin one." }
-    let mine = await router.session(of: call)?.id
-    let lines = all.enumerated().map { index, status in
-      "\(index + 1). \(status.name) — \(word(for: status))"
-        + (status.model.map { " — \($0)" } ?? "") + (status.id == mine ? " ← here" : "")
-    }
-    return (["Sessions (\(all.count)):"] + lines).joined(separator: "\n")
+    await router.menu(call).text
   }
 
-  private static func word(for status: SessionStatus) -> String {
+  @Sendable static func sessionButtons(_ router: Router, _ call: CommandCall) async -> [[Button]]? {
+    await router.menu(call).buttons
+  }
+
+  func menu(_ call: CommandCall) async -> SessionMenu {
+    let isPage = call.name == "sessions"
+    return await SessionMenu(
+      sessions: host.statuses(), current: session(of: call)?.id, page: isPage ? Int(call.arguments) ?? 1 : 1,
+      limits: call.link.capabilities.buttons)
+  }
+
+  @Sendable static func disconnect(_ router: Router, _ call: CommandCall) async -> String? {
+    guard let session = await router.session(of: call) else { return "You talk to no session. /sessions lists them." }
+    await router.unbind(call.key)
+    return "You no longer talk to \(await session.name). It goes on by itself; /sessions lists them."
+  }
+
+  static func word(for status: SessionStatus) -> String {
     let queued = status.queued > 0 ? ", \(status.queued) waiting" : ""
     return switch status.activity {
     case .stopped: "asleep" + queued
@@ -52,33 +63,22 @@ extension Router {
   }
 
   @Sendable static func use(_ router: Router, _ call: CommandCall) async -> String? {
-    guard !call.arguments.isEmpty else { return "Which one? /use <number|name>; /sessions lists them." }
+    guard !call.arguments.isEmpty else { return await router.menu(call).text + "\nWhich one? /use <number|name>" }
     switch await router.host.find(call.arguments.unquoted()) {
     case .one(let session):
       await router.bind(call, to: session)
-      return "You now talk to \(await session.name)."
+      let status = await session.status()
+      return "You now talk to \(status.name)" + (status.model.map { " (\($0))" } ?? "") + "."
     case .ambiguous(let names): return "Several match: \(names.joined(separator: ", ")). Say more of the name."
     case .none: return "There is no session \"\(SafeText.line(call.arguments))\"; /sessions lists them."
     }
   }
 
   @Sendable static func new(_ router: Router, _ call: CommandCall) async -> String? {
-    var words = call.arguments.split(separator: " ").map(String.init)
-    func option(_ name: String) -> String? {
-      guard let index = words.firstIndex(of: name), index + 1 < words.count else { return nil }
-      defer { words.removeSubrange(index...index + 1) }
-      return words[index + 1]
-    }
-    let folder = option("--in").map(\.expandingTilde)
-    let model = option("--model")
-    if let folder {
-      var isFolder = false
-      guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder else {
-        return "\(folder) is not a folder on this machine."
-      }
-    }
-    let name = words.isEmpty ? nil : words.joined(separator: " ")
-    let session = await router.makeSession(call.key, call.link, name: name, directory: folder, model: model)
+    let wish = NewSession(call.arguments)
+    if let problem = await router.problem(with: wish, call.link) { return problem }
+    let session = await router.makeSession(
+      call.key, call.link, name: wish.name, directory: wish.folder, model: wish.model)
     await router.bind(call, to: session)
     return "New session \(await session.name) in \(session.directory)."
   }

@@ -1,5 +1,6 @@
 internal import PiRPC
 internal import RelayPipes
+internal import RelayWire
 
 /// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.
 final class DialogBroker: Sendable {
@@ -72,19 +73,22 @@ final class DialogBroker: Sendable {
 
   func record(_ id: String) -> DialogRecord? { state.withLock { $0.open[id] } }
 
-  /// The open question that a button belongs to, and the button's number in it.
-  func record(ofButton id: String) -> (DialogRecord, Int)? {
+  /// The open question that a button belongs to, and what pressing it answers.
+  private func reading(ofButton id: String) -> (DialogRecord, DialogRecord.Reading)? {
     let parts = id.split(separator: ":").map(String.init)
     guard parts.count == 2, let number = Int(parts[1]), let record = record(parts[0]) else { return nil }
-    return (record, number)
+    return (record, record.read(button: number))
+  }
+
+  /// The open question that a button, or a form that was filled in, belongs to, and what it answers.
+  func reading(of action: ActionInvoked) -> (DialogRecord, DialogRecord.Reading)? {
+    guard let text = action.text else { return reading(ofButton: action.action) }
+    return record(action.action).map { ($0, $0.read(text)) }
   }
 
   /// What a button says, as long as its question is open.
   func label(ofButton id: String) -> String? {
-    guard let (record, number) = record(ofButton: id), case .answer(_, let label) = record.read(button: number) else {
-      return nil
-    }
-    return label
+    if case (_, .answer(_, let label))? = reading(ofButton: id) { label } else { nil }
   }
 
   /// Takes away the question that the agent calls `dialog`.

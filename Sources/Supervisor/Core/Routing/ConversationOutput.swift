@@ -12,7 +12,9 @@ actor ConversationOutput {
     case event(SessionEvent)
     case say(String, MessageRole, buttons: [[Button]]?)
     /// Says how a message ended of which nothing else is heard, and ends it.
-    case report(String, MessageEnd)
+    case report(String, MessageEnd, buttons: [[Button]]? = nil)
+    /// Says something new in place of what a message shows, which ends another.
+    case change(String, String, buttons: [[Button]]?, MessageEnd)
     /// Something that an earlier daemon recorded and did not bring to its end.
     case resume(UnfinishedOutbound)
     case ask(DialogRecord)
@@ -35,14 +37,17 @@ actor ConversationOutput {
 
     init() {}
 
-    init(_ messenger: Config.Messenger) {
-      output = messenger.output
-      images = messenger.images
+    init(_ messenger: Config.Messenger?, _ conversation: Conversation) {
+      guard let messenger else { return }
+      let settings = messenger.settings(of: conversation)
+      output = settings.output ?? .stream
+      images = settings.images ?? .explicit
       editInterval = messenger.editInterval
     }
   }
 
   nonisolated let key: ConversationKey
+  private let conversation: Conversation
   private nonisolated let items: Mailbox<Item>
   /// Ends that are on their way to the disk.
   private nonisolated let ending = Locked(0)
@@ -83,9 +88,10 @@ actor ConversationOutput {
   static let slowTool: Duration = .milliseconds(500)
 
   init(
-    delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
+    conversation: Conversation, delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
     checkpoints: StreamCheckpoints, nursery: Nursery
   ) {
+    self.conversation = conversation
     self.checkpoints = checkpoints
     self.capabilities = capabilities
     key = delivery.conversation
@@ -134,10 +140,13 @@ actor ConversationOutput {
     case .say(let text, let role, let buttons):
       await breakStream()
       await say(text, role, buttons: buttons)
-    case .report(let text, let end):
+    case .report(let text, let end, let buttons):
       await breakStream()
       // What is not stored has not ended: the next daemon goes on with it.
-      if await say(text, .notice, ending: end) { await delivery.tell(end) }
+      if await say(text, .notice, buttons: buttons, ending: end) { await delivery.tell(end) }
+    case .change(let message, let text, let buttons, let end):
+      await breakStream()
+      if await delivery.change(message, text, buttons, ending: end) { await delivery.tell(end) }
     case .end(let end):
       // What waits behind it need not wait for the disk: ends that come together share a commit.
       if items.isEmpty { return await delivery.end(end) }
@@ -208,7 +217,7 @@ actor ConversationOutput {
     guard let present = delivery.holder.current, present !== link else { return }
     link = present
     capabilities = present.capabilities
-    if let messenger = present.messenger { settings = Settings(messenger) }
+    if let messenger = present.messenger { settings = Settings(messenger, conversation) }
   }
 
   var limit: Int {
@@ -261,7 +270,8 @@ actor ConversationOutput {
     let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
     let records = pieces.enumerated().map { index, piece in
-      delivery.compose(piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil)
+      delivery.compose(
+        piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil, replyTo: ending?.interaction)
     }
     guard await delivery.record(records, ending: ending) else { return false }
     for record in records { _ = await delivery.sendRecorded(record) }
@@ -274,7 +284,8 @@ actor ConversationOutput {
     let sent = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
-        text: record.question, buttons: record.buttons(within: capabilities.buttons), prefill: record.dialog.prefill,
+        text: record.question, buttons: record.buttons(within: capabilities.buttons),
+        prefill: record.dialog.prefill,
         expires: record.expires))
     dialogs[record.id] = sent
     guard sent == nil, !Task.isCancelled else { return }

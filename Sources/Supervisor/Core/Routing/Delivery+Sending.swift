@@ -68,11 +68,11 @@ extension Delivery {
     return sent != nil || Task.isCancelled
   }
 
-  private func resend(_ edit: MessageEdit, key: String, after tries: SendTries) async -> Bool {
+  func resend(_ edit: MessageEdit, key: String, after tries: SendTries) async -> Bool {
     var deaths = 0
     guard await wait(tries) else { return true }
     for number in attempts(after: tries) {
-      switch await self.edit(edit.message, edit.text) {
+      switch await self.edit(edit.message, edit.text, buttons: edit.buttons) {
       case .done:
         settle(key, .sent(message: edit.message))
         return true

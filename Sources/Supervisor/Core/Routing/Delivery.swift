@@ -47,11 +47,11 @@ struct Delivery: Sendable {
   ///
   /// - Parameter streaming: it is to be changed, or removed, later.
   func compose(
-    _ text: String, role: MessageRole, buttons: [[Button]]? = nil, streaming: Bool = false
+    _ text: String, role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, streaming: Bool = false
   ) -> OutboundRecord {
     let request = MessageSend(
-      key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, buttons: buttons,
-      streaming: streaming ? true : nil)
+      key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
+      buttons: buttons, streaming: streaming ? true : nil)
     return OutboundRecord(key: request.key, conversation: conversation, request: .message(request))
   }
 
@@ -73,10 +73,13 @@ struct Delivery: Sendable {
     await send(OutboundRecord(key: request.key, conversation: conversation, request: .dialog(request)))
   }
 
-  func edit(_ message: String, _ text: String, streaming: Bool = false) async -> EditOutcome {
+  func edit(
+    _ message: String, _ text: String, buttons: [[Button]]? = nil, streaming: Bool = false
+  ) async -> EditOutcome {
     guard let link = await holder.wait() else { return .over }
     let request = MessageEdit(
-      conversation: conversation.conversation, message: message, text: text, streaming: streaming ? true : nil)
+      conversation: conversation.conversation, message: message, text: text, buttons: buttons,
+      streaming: streaming ? true : nil)
     do {
       _ = try await link.request(request)
       return .done
@@ -138,6 +141,19 @@ struct Delivery: Sendable {
       conversation: conversation.conversation, message: sent.message, dialog: dialog, text: text)
     let record = OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .close(request))
     if await self.record([record], closing: sent.key) { _ = await sendRecorded(record) }
+  }
+
+  /// Says something new in place of what a message shows.
+  ///
+  /// - Parameter ending: the message whose end this reports.
+  /// - Returns: false when it could not be recorded.
+  func change(_ message: String, _ text: String, _ buttons: [[Button]]?, ending: MessageEnd) async -> Bool {
+    let request = MessageEdit(
+      conversation: conversation.conversation, message: message, text: text, buttons: buttons)
+    let record = OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .edit(request))
+    guard await self.record([record], ending: ending) else { return false }
+    _ = await resend(request, key: record.key, after: SendTries())
+    return true
   }
 
   /// Ends a message of which nothing more is to be said.

@@ -8,7 +8,7 @@ extension Router {
   func process(_ arrival: Arrival, _ key: ConversationKey) async {
     switch arrival {
     case .message(let message, let link): await process(message, link, key)
-    case .action(let action): await process(action, key)
+    case .action(let action, let link): await process(action, link, key)
     case .edit(let edit, let waiting): await process(edit, waiting, key)
     case .deletion(let deletion): await process(deletion, key)
     case .recovered(let unfinished, let link): await process(unfinished, link, key)
@@ -69,7 +69,9 @@ extension Router {
       settle(message, key, saying: "There is no open question to cancel.")
       return
     }
-    if let answer = await prompt(message, link, as: link.messenger?.busy ?? .followUp) { await say(answer, to: key) }
+    if let answer = await prompt(message, link, as: settings(link, message.conversation).busy ?? .followUp) {
+      await say(answer, to: key)
+    }
   }
 
   /// Words of the person's own, where a question waits, are its answer.
@@ -117,7 +119,13 @@ extension Router {
         return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key)
       }
     }
-    settle(call.message, key, saying: await command.run(self, call))
+    let text = await command.run(self, call)
+    let buttons = link(call, key)?.capabilities.buttons == nil ? nil : await command.buttons?(self, call)
+    settle(call.message, key, saying: text, buttons: text == nil ? nil : buttons)
+  }
+
+  private func link(_ call: CommandCall, _ key: ConversationKey) -> PluginLink? {
+    places[key]?.holder.current ?? call.link
   }
 
   /// What cannot be done twice without harm is not tried again by the next daemon; and so not at all where that cannot be
@@ -146,9 +154,11 @@ extension Router {
   }
 
   /// A message that was no prompt is done, once its conversation has been told.
-  func settle(_ message: MessageReceived, _ key: ConversationKey, saying text: String? = nil) {
+  func settle(
+    _ message: MessageReceived, _ key: ConversationKey, saying text: String? = nil, buttons: [[Button]]? = nil
+  ) {
     let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled, .handled)
-    places[key]?.output.post(text.map { .report($0, end) } ?? .end(end))
+    places[key]?.output.post(text.map { .report($0, end, buttons: buttons) } ?? .end(end))
   }
 
   /// Gives a message to the conversation's session, beginning one if there is none. Answers what to say about it.
@@ -176,14 +186,20 @@ extension Router {
       // A conversation that came back after a restart of its messenger watches again.
       if let output = places[key]?.output { watchers.watch(session.id, key, output) }
     } else {
-      if await binding(of: key) != nil {
-        await say("The session of this conversation is no longer there; this begins another.", to: key)
+      let use = settings(link, message.conversation).use
+      let hadOne = await binding(of: key) != nil
+      if use == .control {
+        await askForChoice(message, key, link, hadOne: hadOne)
+        return nil
       }
-      session = await makeSession(key, link, name: nil, directory: nil, model: nil)
+      if hadOne { await say("The session of this conversation is no longer there; this begins another.", to: key) }
+      session =
+        use == .main
+        ? await mainSession(key, link) : await makeSession(key, link, name: nil, directory: nil, model: nil)
       await bind(key, to: session)
     }
     var prompt = Prompt(
-      key: MessageKey(conversation: key, id: message.id), text: PromptText.compose(message), typed: message.text,
+      key: MessageKey(conversation: key, id: message.id), text: prompted(message, link), typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
     prompt.isRecovered = earlier != nil
@@ -214,6 +230,25 @@ extension Router {
     }
   }
 
+  /// What the agent is given: where a session is only looked in on, the words exactly as they were typed.
+  private func prompted(_ message: MessageReceived, _ link: PluginLink) -> String {
+    var message = message
+    if settings(link, message.conversation).use == .control { message.replyTo = nil }
+    return PromptText.compose(message)
+  }
+
+  /// Nobody has chosen yet which session this is for.
+  private func askForChoice(
+    _ message: MessageReceived, _ key: ConversationKey, _ link: PluginLink, hadOne: Bool
+  ) async {
+    let call = CommandCall(name: "sessions", arguments: "", message: message, link: link)
+    let menu = await menu(call)
+    let why = hadOne ? "The session you talked to is no longer there." : "You talk to no session yet."
+    settle(
+      message, key, saying: "\(why) Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)",
+      buttons: menu.buttons)
+  }
+
   // MARK: - Answers to questions
 
   private func answer(_ record: DialogRecord, _ message: MessageReceived, _ key: ConversationKey) async {
@@ -238,9 +273,10 @@ extension Router {
     }
   }
 
-  private func process(_ action: ActionInvoked, _ key: ConversationKey) async {
+  private func process(_ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
+    if let line = SessionMenu.command(ofButton: action.action) { return await choose(line, action, link, key) }
     let end = MessageEnd(MessageKey(conversation: key, id: Self.id(of: action)), .settled, .handled)
-    guard let (record, number) = dialogs.record(ofButton: action.action), record.session == (await binding(of: key))
+    guard let (record, reading) = dialogs.reading(of: action), record.session == (await binding(of: key))
     else {
       places[key]?.output.post(.report("That question is settled already.", end))
       return
@@ -248,11 +284,25 @@ extension Router {
     guard await begin(end.key) else {
       return await say("⚠️ Your answer is not given while nothing can be stored.", to: key)
     }
-    switch record.read(button: number) {
+    switch reading {
     case .unclear(let hint): await say(hint, to: key)
     case .answer(let answer, let label): await settle(record, answer, label, by: action.sender, key)
     }
     places[key]?.output.post(.end(end))
+  }
+
+  /// A button of a menu stands for a command, whose answer takes the menu's place.
+  private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
+    let message = MessageReceived(
+      id: Self.id(of: action), conversation: action.conversation, sender: action.sender, text: line)
+    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled, .handled)
+    guard case .command(let name, let arguments) = Self.kind(of: message), let command = CommandRegistry.command(name)
+    else { return settle(message, key) }
+    let call = CommandCall(name: name, arguments: arguments, message: message, link: link)
+    let text = await command.run(self, call) ?? ""
+    guard let shown = action.message else { return settle(message, key, saying: text) }
+    let buttons = await Router.sessionButtons(self, call)
+    places[key]?.output.post(.change(shown, text, buttons: buttons, end))
   }
 
   private func settle(

@@ -21,7 +21,11 @@ extension Router {
       case CommandInvoked.method: try invoked(request.params(CommandInvoked.self), link, request)
       case ActionInvoked.method: try await pressed(request.params(ActionInvoked.self), link, request)
       case CommandComplete.method: try await complete(request.params(CommandComplete.self), link, request)
-      case ConversationClosed.method, ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
+      case ConversationClosed.method:
+        try requireMessenger(link)
+        try await closed(request.params(ConversationClosed.self), link)
+        request.reply(Empty())
+      case ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
       default: throw WireError(.methodNotFound, "there is no method \(request.method)")
       }
     } catch let error as WireError {
@@ -44,8 +48,8 @@ extension Router {
   /// Checks, stores and queues a message, and then answers. Does not wait for the disk: what a messenger sends meanwhile
   /// shares the commit.
   private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) throws {
-    guard try isWelcome(message, link) else {
-      request.reply(MessageReceived.Reply(stored: false))
+    guard try isWelcome(message, link, isNative: request.method == CommandInvoked.method) else {
+      request.reply(MessageReceived.Reply(stored: false, refused: true))
       return
     }
     let key = key(link, message.conversation)
@@ -70,8 +74,9 @@ extension Router {
 
   /// Whether a message is to be stored at all.
   ///
+  /// - Parameter isNative: the plugin answers it itself.
   /// - Throws: what is wrong with it.
-  private func isWelcome(_ message: MessageReceived, _ link: PluginLink) throws(WireError) -> Bool {
+  private func isWelcome(_ message: MessageReceived, _ link: PluginLink, isNative: Bool) throws(WireError) -> Bool {
     try requireMessenger(link)
     guard message.text.utf8.count <= Self.longestText else {
       throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
@@ -82,7 +87,7 @@ extension Router {
     if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
     // Authorised before any effect, storing included: a stranger must not fill the disk either.
     guard Authorisation.allows(message.sender, through: link) else {
-      refuse(message.sender, message.conversation, link)
+      refuse(message.sender, message.conversation, link, isTold: !isNative)
       return false
     }
     return true
@@ -94,11 +99,11 @@ extension Router {
     }
   }
 
-  private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginLink) {
+  private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginLink, isTold: Bool) {
     // A stranger costs a line and a refusal now and then, and no more: neither a conversation nor the log.
     guard sender.bot != true, refusals.shouldTell("\(link.name):\(sender.id)", now: timekeeper.now()) else { return }
     log("\(link.name): \(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
-    guard conversation.kind == .dm else { return }
+    guard isTold, conversation.kind == .dm else { return }
     let delivery = Delivery(
       conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper,
       settings: deliveries, log: log)
@@ -140,35 +145,41 @@ extension Router {
   private func invoked(_ command: CommandInvoked, _ link: PluginLink, _ request: IncomingRequest) throws {
     let text = "/\(command.name)" + (command.arguments.map { " \($0)" } ?? "")
     let message = MessageReceived(
-      id: "command:\(command.id)", conversation: command.conversation, sender: command.sender, text: text)
+      id: MessageEnd.commandPrefix + command.id, conversation: command.conversation, sender: command.sender, text: text)
     try receive(message, request, link)
   }
 
   private func pressed(_ action: ActionInvoked, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
     guard Authorisation.allows(action.sender, through: link) else {
-      refuse(action.sender, action.conversation, link)
-      request.reply(ActionInvoked.Reply(stored: false))
+      refuse(action.sender, action.conversation, link, isTold: false)
+      request.reply(ActionInvoked.Reply(stored: false, refused: true))
       return
+    }
+    guard action.text?.utf8.count ?? 0 <= Self.longestText else {
+      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
     }
     if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
     let key = key(link, action.conversation)
     let inbox = place(key, action.conversation, link).inbox
-    // Stored as the words it stands for, though never to be taken for a command. The question ends with this daemon; the
-    // next says that they answered nothing.
+    // Stored as the words it stands for. A button of a menu is a command, which the next daemon carries out; words that
+    // answer a question never are: the question ends with this daemon, and the next says that they answered nothing.
+    let command = SessionMenu.command(ofButton: action.action)
     let words = MessageReceived(
       id: Self.id(of: action), conversation: action.conversation, sender: action.sender,
-      text: dialogs.label(ofButton: action.action) ?? action.action, forwarded: true)
+      text: command ?? action.text ?? dialogs.label(ofButton: action.action) ?? action.action,
+      forwarded: command == nil ? true : nil)
     accepting.withLock { $0 += 1 }
     defer { accepting.withLock { $0 -= 1 } }
     let isNew = try await store.accept(
-      StoredMessage(key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: true), state: nil)
-    if isNew { inbox.post(.action(action)) }
+      StoredMessage(key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: command == nil),
+      state: nil)
+    if isNew { inbox.post(.action(action, link)) }
     request.reply(ActionInvoked.Reply(stored: isNew))
   }
 
   /// What the press of a button is stored and settled under.
-  static func id(of action: ActionInvoked) -> String { "action:\(action.id)" }
+  static func id(of action: ActionInvoked) -> String { MessageEnd.actionPrefix + action.id }
 
   private func complete(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
@@ -177,9 +188,8 @@ extension Router {
       return
     }
     let text = ask.text.trimmingWhitespace()
-    guard text.hasPrefix("/"), !text.contains(" ") else {
-      let names = text.hasPrefix("/use") ? await host.statuses().map { "/use \($0.name)" } : []
-      request.reply(CommandComplete.Reply(completions: names.filter { $0.hasPrefix(ask.text) }))
+    guard text.hasPrefix("/"), !ask.text.contains(" ") else {
+      request.reply(CommandComplete.Reply(completions: await argumentsCompleting(ask, link)))
       return
     }
     var names = CommandRegistry.all.flatMap { [$0.name] + $0.aliases }
@@ -187,5 +197,22 @@ extension Router {
       names += await session.agentCommands().map(\.name)
     }
     request.reply(CommandComplete.Reply(completions: names.map { "/\($0)" }.filter { $0.hasPrefix(text) }.sorted()))
+  }
+
+  private func argumentsCompleting(_ ask: CommandComplete, _ link: PluginLink) async -> [String] {
+    let parts = ask.text.split(separator: " ", maxSplits: 1).map(String.init)
+    guard let name = parts.first?.trimmingPrefixSlash(), CommandRegistry.command(name)?.completes == true else {
+      return []
+    }
+    let known: [String]
+    switch name {
+    case "use": known = await host.statuses().map(\.name)
+    case "model":
+      let models = await boundSession(key(link, ask.conversation))?.availableModels() ?? []
+      known = models.map { ($0.provider.map { "\($0)/" } ?? "") + $0.id }
+    default: known = CommandRegistry.all.map(\.name)
+    }
+    let wish = (parts.count > 1 ? parts[1] : "").lowercased()
+    return known.filter { $0.lowercased().contains(wish) }.map { "/\(name) \($0)" }
   }
 }

@@ -17,7 +17,10 @@ package actor Router: PluginAudience {
   let services: Services
   let checkpoints: StreamCheckpoints
   let timekeeper: Timekeeper
-  private let machine: Config.Machine
+  let machine: Config.Machine
+  var makingMain: Task<Session, Never>?
+  /// The session that each messenger shows itself to be watching.
+  private var watched: [String: String] = [:]
   let deliveries: Config.DeliverySettings
   let log: @Sendable (String) -> Void
   /// A terminal will not be back: its folders can go.
@@ -47,7 +50,7 @@ package actor Router: PluginAudience {
 
   enum Arrival: Sendable {
     case message(MessageReceived, PluginLink)
-    case action(ActionInvoked)
+    case action(ActionInvoked, PluginLink)
     /// With the message as it waits now, where it does.
     case edit(MessageEdited, MessageReceived?)
     case deletion(MessageDeleted)
@@ -132,6 +135,7 @@ package actor Router: PluginAudience {
       log("\(link.name) admits everyone who can reach it (auth.everyone: true)")
     }
     await recover(link)
+    await showWatched(link)
     guard link.capabilities.commandsMenu == true else { return }
     nursery.add { [log] in
       do {
@@ -188,7 +192,7 @@ package actor Router: PluginAudience {
   func place(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> Place {
     place(
       key, conversation, capabilities: link.capabilities,
-      settings: link.messenger.map(ConversationOutput.Settings.init) ?? ConversationOutput.Settings())
+      settings: ConversationOutput.Settings(link.messenger, conversation))
   }
 
   func place(
@@ -204,7 +208,8 @@ package actor Router: PluginAudience {
       conversation: key, holder: holder, store: store, timekeeper: timekeeper, settings: deliveries,
       log: log)
     let output = ConversationOutput(
-      delivery: delivery, capabilities: capabilities, settings: settings, services: services,
+      conversation: conversation, delivery: delivery, capabilities: capabilities, settings: settings,
+      services: services,
       checkpoints: checkpoints, nursery: nursery)
     let inbox = Mailbox<Arrival>()
     let silence = Mailbox<Void>()
@@ -259,6 +264,50 @@ package actor Router: PluginAudience {
       log("\(key): the choice of a session could not be stored: \(error)")
     }
     if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+    await showWatched(session, by: key.instance)
+  }
+
+  // MARK: - What a messenger shows itself to be watching
+
+  private func showWatched(_ session: Session?, by instance: String) async {
+    watched[instance] = session?.id
+    guard let link = holders[instance]?.current, link.capabilities.presence == true else { return }
+    let status = await session?.status()
+    let text = status.map { status in status.name + (status.model.map { " (\($0))" } ?? "") }
+    nursery.add { [log] in
+      do { _ = try await link.request(PresenceSet(text: text)) } catch {
+        log("\(link.name): its presence could not be set: \(error)")
+      }
+    }
+  }
+
+  /// After a restart of the daemon nobody knows which choice was the last: one of them.
+  private func showWatched(_ link: PluginLink) async {
+    guard link.capabilities.presence == true else { return }
+    do {
+      var id = watched[link.name]
+      if id == nil { id = try await store.bindings(of: link.name).last?.session }
+      if let id, let session = await host.session(id) { await showWatched(session, by: link.name) }
+    } catch {
+      log("\(link.name): what it watches could not be read: \(error)")
+    }
+  }
+
+  /// How a conversation is set up.
+  func settings(_ link: PluginLink, _ conversation: Conversation) -> Config.ConversationSettings {
+    link.messenger?.settings(of: conversation) ?? Config.ConversationSettings()
+  }
+
+  /// The conversation talks to no session from now on.
+  func unbind(_ key: ConversationKey) async {
+    do { try await store.unbind(key) } catch {
+      log("\(key): that it talks to no session could not be stored: \(error)")
+    }
+    if let output = places[key]?.output, watchers.session(of: key) != nil {
+      watchers.drop(key)
+      output.post(.detached)
+    }
+    await showWatched(nil, by: key.instance)
   }
 
   /// The session is closed: nobody talks to it any more. Who does not look on now is told with the next message.
@@ -282,8 +331,10 @@ package actor Router: PluginAudience {
     let place = places[key]
     let folder = directory ?? (link.isLocal ? place?.conversation.directory : nil)
     let watchers = watchers
+    let conversation = place?.conversation ?? Conversation(id: key.conversation)
+    let wantsImages = settings(link, conversation).images == .automatic
     return await host.create(
-      name: name, directory: folder, model: model, wantsToolImages: link.messenger?.images == .automatic
+      name: name, directory: folder, model: model, wantsToolImages: wantsImages
     ) { session, event in
       watchers.tell(session, event)
     }

@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Glibc
 package import PiRPC
 package import RelayConfig
-internal import RelayPipes
+package import RelayPipes
 internal import RelayStore
 internal import RelayWire
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import RelayConfig
+internal import RelayPipes
 internal import RelayStore
 
 /// All sessions of this daemon.
@@ -77,6 +78,9 @@ package actor SessionHost {
     guard taken.contains(wish) else { return wish }
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
+
+  /// Whether people may have a session begun there from chat.
+  func mayWork(in folder: String) -> Bool { SessionRoots.allow(folder, settings.roots) }
 
   func tell(_ text: String) { surroundings.log(text) }
 

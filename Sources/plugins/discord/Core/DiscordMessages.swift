@@ -2,37 +2,38 @@ internal import RelayWire
 
 /// Discord's messages as the host knows them.
 enum DiscordMessages {
-  /// - Parameter channels: of servers, that are listened to; direct messages always are.
-  /// - Returns: nil for what is no person's message to this bot.
-  static func received(_ data: JSONValue, channels: Set<String>, state: JSONValue?) -> MessageReceived? {
+  /// The flag of a message that only one person sees.
+  static let ephemeral = 1 << 6
+
+  /// - Parameter me: the bot's own id.
+  /// - Returns: nil for what is no person's message.
+  static func received(_ data: JSONValue, in conversation: Conversation, me: String?) -> MessageReceived? {
     // What Discord says itself, as that a thread has been made, comes as a message of who did it.
     guard [nil, 0, 19].contains(data["type"]?.integerValue), let id = data["id"]?.stringValue,
-      let conversation = conversation(data, channels), let sender = sender(data)
+      let sender = sender(data)
     else { return nil }
     let (text, isForwarded) = words(of: data)
     return MessageReceived(
-      id: id, conversation: conversation, sender: sender, text: text, replyTo: quoted(data["referenced_message"]),
-      attachments: attachments(data), forwarded: isForwarded ? true : nil, state: state)
+      id: id, conversation: conversation, sender: sender, text: text, mention: mentions(data, me) ? true : nil,
+      replyTo: quoted(data["referenced_message"]), attachments: attachments(data),
+      forwarded: isForwarded ? true : nil)
   }
 
-  static func edited(_ data: JSONValue, channels: Set<String>) -> MessageEdited? {
+  static func edited(_ data: JSONValue, in conversation: Conversation) -> MessageEdited? {
     // Discord also says so when it has added a preview of a link.
-    guard data["edited_timestamp"]?.stringValue != nil, let id = data["id"]?.stringValue,
-      let conversation = conversation(data, channels), let sender = sender(data),
+    guard data["edited_timestamp"]?.stringValue != nil, let id = data["id"]?.stringValue, let sender = sender(data),
       let text = data["content"]?.stringValue
     else { return nil }
     return MessageEdited(id: id, conversation: conversation, sender: sender, text: text)
   }
 
-  static func deleted(_ data: JSONValue, channels: Set<String>) -> MessageDeleted? {
-    guard let id = data["id"]?.stringValue, let conversation = conversation(data, channels) else { return nil }
-    return MessageDeleted(id: id, conversation: conversation)
+  static func deleted(_ data: JSONValue, in conversation: Conversation) -> MessageDeleted? {
+    data["id"]?.stringValue.map { MessageDeleted(id: $0, conversation: conversation) }
   }
 
-  private static func conversation(_ data: JSONValue, _ channels: Set<String>) -> Conversation? {
-    guard let channel = data["channel_id"]?.stringValue else { return nil }
-    if data["guild_id"]?.stringValue == nil { return Conversation(id: channel, kind: .dm) }
-    return channels.contains(channel) ? Conversation(id: channel, kind: .channel) : nil
+  private static func mentions(_ data: JSONValue, _ me: String?) -> Bool {
+    guard let me, case .array(let users)? = data["mentions"] else { return false }
+    return users.contains { $0["id"]?.stringValue == me }
   }
 
   /// Nil for bots, this one among them, and webhooks.
@@ -40,11 +41,15 @@ enum DiscordMessages {
     guard data["author"]?["bot"] != true, data["webhook_id"]?.stringValue == nil,
       let id = data["author"]?["id"]?.stringValue
     else { return nil }
-    let roles = data["member"]?["roles"].flatMap { try? JSONCoding.convert($0, to: [String].self) }
-    return Sender(id: id, name: name(of: data["author"], data["member"]), roles: roles)
+    return Sender(id: id, name: name(of: data["author"], data["member"]), roles: roles(data["member"]))
   }
 
-  private static func name(of author: JSONValue?, _ member: JSONValue? = nil) -> String {
+  static func roles(_ member: JSONValue?) -> [String]? {
+    guard case .array(let roles)? = member?["roles"] else { return nil }
+    return roles.compactMap(\.stringValue)
+  }
+
+  static func name(of author: JSONValue?, _ member: JSONValue? = nil) -> String {
     member?["nick"]?.stringValue ?? author?["global_name"]?.stringValue ?? author?["username"]?.stringValue ?? "?"
   }
 

@@ -1,69 +1,56 @@
+internal import FoundationEssentials
 package import PluginSDK
 internal import RelayPipes
 
 /// One bot: what happens at Discord goes to the host, and what the host says goes to Discord.
-package final class DiscordMessenger: Sendable {
-  package struct Settings: Decodable, Sendable {
-    package var token: String?
-    package var channels: [String]?
-    package var proxy: String?
-    /// Another address of Discord's interface, for tests.
-    package var api: String?
-  }
-
+package actor DiscordMessenger {
   static let usualAPI = "https://discord.com/api/v10"
   /// Events of no interest to a person after which the place in the stream is kept all the same.
   private static let keepEvery = 50
 
-  private let host: Host
-  private let channels: Set<String>
-  private let rest: RESTClient
-  private let typing: TypingIndicator
-  private let kept: Locked<Int>
+  let host: Host
+  let settings: DiscordSettings
+  let rest: RESTClient
+  let channels: Channels
+  let interactions: Interactions
+  let menu: CommandMenu
+  let uploads: UploadLimits
+  let typing: TypingIndicator
+  let nursery = Nursery()
+  private let gateway = Latch<GatewayClient>()
+  private var presence: String?
+  private var state: DiscordState
+  private var keptSequence = 0
+  /// The bot's own id.
+  private var me: String?
 
   /// - Throws: `ConfigurationProblems`.
   package init(_ host: Host) throws {
-    let settings = try host.config(as: Settings.self)
-    let token = settings.token ?? ""
-    let channels = settings.channels ?? []
-    let problems = Self.problems(token: token, channels: channels)
+    let settings = try host.config(as: DiscordSettings.self)
+    let problems = settings.problems
     guard problems.isEmpty else { throw ConfigurationProblems(problems) }
     self.host = host
-    self.channels = Set(channels)
-    rest = RESTClient(.init(base: settings.api ?? Self.usualAPI, token: token, proxy: settings.proxy))
+    self.settings = settings
+    rest = RESTClient(
+      .init(base: settings.api ?? Self.usualAPI, token: settings.token ?? "", proxy: settings.proxy))
+    channels = Channels(Set(settings.channels ?? []), servesElsewhere: settings.servesElsewhere, rest)
     typing = TypingIndicator(rest)
-    kept = Locked(0)
-  }
-
-  private static func problems(token: String, channels: [String]) -> [ConfigurationProblem] {
-    var problems: [ConfigurationProblem] = []
-    if token.isEmpty {
-      problems.append(
-        ConfigurationProblem(
-          path: "token",
-          message:
-            "is missing; put the bot's token into a file and name it with tokenFile, or into a variable and name "
-            + "that with tokenEnv"))
-    } else if !token.allSatisfy({ $0.isASCII && !$0.isWhitespace }) {
-      problems.append(
-        ConfigurationProblem(path: "token", message: "holds blanks or other characters that no token has"))
-    }
-    for (index, channel) in channels.enumerated() where !isID(channel) {
-      problems.append(
-        ConfigurationProblem(
-          path: "channels.\(index)", message: "is no id of a channel, which has 17 to 20 digits, in quotes"))
-    }
-    return problems
-  }
-
-  static func isID(_ text: String) -> Bool {
-    (17...20).contains(text.count) && text.allSatisfy { $0.isASCII && $0.isNumber }
+    interactions = Interactions(host, rest, channels, nursery)
+    menu = CommandMenu(rest, log: { host.log($0) })
+    uploads = UploadLimits(rest)
+    state = DiscordState(host.about.state)
   }
 
   package static var capabilities: Capabilities {
     var capabilities = Capabilities.messenger(maximumTextLength: 2_000, dialect: "discord", edit: true)
     capabilities.minimumEditInterval = 800
     capabilities.typing = true
+    capabilities.buttons = Components.limits
+    capabilities.commandsMenu = true
+    capabilities.outcomes = true
+    capabilities.threads = true
+    capabilities.presence = true
+    capabilities.maximumFileBytes = UploadLimits.most
     capabilities.attachmentHosts = ["cdn.discordapp.com", "media.discordapp.net"]
     return capabilities
   }
@@ -71,85 +58,160 @@ package final class DiscordMessenger: Sendable {
   /// Stays connected until cancelled.
   package func run() async throws {
     let gateway = GatewayClient(
-      rest, resuming: GatewaySession(kept: host.about.state?["gateway"]),
-      handle: { [self] in try await handle($0) }, log: { [host] in host.log($0) })
-    try await gateway.run()
-  }
-
-  private func state(_ session: GatewaySession) -> JSONValue { ["gateway": session.asJSON] }
-
-  private func handle(_ event: GatewayEvent) async throws {
-    switch event.name {
-    case "MESSAGE_CREATE":
-      let state = state(event.session)
-      guard let message = DiscordMessages.received(event.data, channels: channels, state: state) else { break }
-      if try await host.received(message).stored {
-        kept.withLock { $0 = event.session.sequence }
-        return
+      rest, resuming: state.gateway, handle: { try await self.handle($0) }, log: { [host] in host.log($0) })
+    self.gateway.set(gateway)
+    await gateway.show(presence: presence)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await gateway.run() }
+      group.addTask { [nursery] in await nursery.run() }
+      defer {
+        nursery.close()
+        group.cancelAll()
       }
-    case "MESSAGE_UPDATE":
-      if let edit = DiscordMessages.edited(event.data, channels: channels) { try await host.edited(edit) }
-    case "MESSAGE_DELETE":
-      if let deletion = DiscordMessages.deleted(event.data, channels: channels) { try await host.deleted(deletion) }
-    case "READY", "RESUMED":
-      host.log("connected as \(event.data["user"]?["username"]?.stringValue ?? "before")")
-      return try await keep(event.session)
-    default: break
-    }
-    if event.session.sequence - kept.withLock({ $0 }) >= Self.keepEvery { try await keep(event.session) }
-  }
-
-  private func keep(_ session: GatewaySession) async throws {
-    try await host.save(state: state(session))
-    kept.withLock { $0 = session.sequence }
-  }
-
-  // MARK: - Outbound
-
-  private func content(_ text: String) -> [String: JSONValue] {
-    // An agent's words ping nobody.
-    ["content": .string(text), "allowed_mentions": ["parse": []]]
-  }
-
-  package func send(_ request: MessageSend) async throws -> Receipt {
-    var body = content(request.text)
-    body["nonce"] = .string(Self.nonce(of: request.key))
-    // The same nonce again within a few minutes answers with the message that there is.
-    body["enforce_nonce"] = true
-    let answer = try await ask(.createMessage(in: request.conversation), .object(body))
-    guard let id = answer["id"]?.stringValue else { throw DeliveryFailure.unknownOutcome("Discord named no message") }
-    await typing.interrupted(in: request.conversation)
-    return Receipt(message: id)
-  }
-
-  package func edit(_ request: MessageEdit) async throws -> Receipt {
-    _ = try await ask(
-      .editMessage(request.message, in: request.conversation), .object(content(request.text)))
-    return Receipt(message: request.message)
-  }
-
-  package func delete(_ request: MessageDelete) async throws {
-    do {
-      _ = try await ask(.deleteMessage(request.message, in: request.conversation), nil)
-    } catch DeliveryFailure.notFound {
-      // It is gone already.
+      try await group.next()
     }
   }
 
-  package func setTyping(_ request: TypingSet) async {
-    await typing.set(request.active, in: request.conversation)
+  package func setPresence(_ request: PresenceSet) async {
+    presence = request.text
+    await gateway.value?.show(presence: request.text)
   }
 
   package func shutdown() async { await typing.end() }
 
-  private func ask(_ route: Route, _ body: JSONValue?) async throws -> JSONValue {
-    do {
-      return try await rest.ask(route, body)
-    } catch {
-      throw error.asDeliveryFailure
+  // MARK: - Events
+
+  private func handle(_ event: GatewayEvent) async throws {
+    state.gateway = event.session
+    switch event.name {
+    case "MESSAGE_CREATE": if try await received(event.data) { return }
+    case "MESSAGE_UPDATE":
+      if let place = try await place(of: event.data), let edit = DiscordMessages.edited(event.data, in: place) {
+        try await host.edited(edit)
+      }
+    case "MESSAGE_DELETE":
+      if let place = try await place(of: event.data), let gone = DiscordMessages.deleted(event.data, in: place) {
+        try await host.deleted(gone)
+      }
+    case "INTERACTION_CREATE": try await interactions.take(event.data)
+    case "READY":
+      me = event.data["user"]?["id"]?.stringValue
+      host.log("connected as \(event.data["user"]?["username"]?.stringValue ?? "?")")
+      try await catchUp()
+      return try await keep()
+    case "RESUMED":
+      host.log("connected, where it was")
+      return try await keep()
+    case "GUILD_CREATE": try await meet(guild: event.data)
+    case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE": channels.learn(event.data)
+    case "THREAD_UPDATE", "THREAD_DELETE", "CHANNEL_DELETE": try await changed(event)
+    default: break
+    }
+    if event.session.sequence - keptSequence >= Self.keepEvery { try await keep() }
+  }
+
+  private func keep() async throws {
+    try await host.save(state: state.asJSON)
+    keptSequence = state.gateway?.sequence ?? 0
+  }
+
+  /// Asks until Discord says where something happened: what belongs here must not be passed over.
+  private func place(of data: JSONValue) async throws -> Conversation? {
+    while true {
+      do {
+        return try await channels.conversation(of: data)
+      } catch .refused(let status, _, _) where status < 500 && status != 401 {
+        return nil
+      } catch {
+        host.log("where a message was written could not be found out: \(error.asDeliveryFailure.wireError.message)")
+        try await LoopClock.shared.sleep(for: .seconds(5))
+      }
     }
   }
 
-  /// At most 25 characters, the same for the same key.
-  static func nonce(of key: String) -> String { String(key.filter { $0 != "-" }.suffix(25)) }
+  /// - Returns: whether the host has stored the state with it.
+  private func received(_ data: JSONValue) async throws -> Bool {
+    guard let place = try await place(of: data), var message = DiscordMessages.received(data, in: place, me: me) else {
+      return false
+    }
+    state.saw(message.id, in: place.id)
+    message.state = state.asJSON
+    guard try await host.received(message).stored else { return false }
+    keptSequence = state.gateway?.sequence ?? 0
+    acknowledge(message)
+    return true
+  }
+
+  private func acknowledge(_ message: MessageReceived) {
+    guard let reaction = settings.reactions?.accepted ?? DiscordSettings.Reactions.usual, !reaction.isEmpty else {
+      return
+    }
+    react(reaction, to: message.id, in: message.conversation.id)
+  }
+
+  func react(_ reaction: String, to message: String, in channel: String) {
+    nursery.add { [rest, host] in
+      do throws(RESTError) {
+        try await rest.ask(.react(reaction, to: message, in: channel))
+      } catch {
+        // Decoration: neither tried for long nor worth more than a line.
+        host.log("a reaction could not be added: \(error.asDeliveryFailure.wireError.message)")
+      }
+    }
+  }
+
+  // MARK: - After a break
+
+  /// A new session has begun. What was written since the last one is fetched; a first start fetches nothing.
+  private func catchUp() async throws {
+    let now = Snowflake.at(Date().timeIntervalSince1970)
+    for channel in settings.channels ?? [] where state.watermark(of: channel) == nil { state.saw(now, in: channel) }
+    for (channel, watermark) in state.watermarks { try await fetch(channel, after: watermark) }
+  }
+
+  private func fetch(_ channel: String, after watermark: String) async throws {
+    let missed: [JSONValue]
+    do {
+      missed = try await Backfill(rest: rest, log: { [host] in host.log($0) })
+        .messages(in: channel, after: watermark)
+    } catch {
+      if case .refused(status: 404, _, _) = error { state.forget(channel) }
+      host.log("channel \(channel): what was missed could not be fetched: \(error.asDeliveryFailure.wireError.message)")
+      return
+    }
+    var count = 0
+    for message in missed where try await received(message) { count += 1 }
+    if count > 0 { host.log("channel \(channel): \(count) message(s) were written during the break, and are fetched") }
+  }
+
+  private func meet(guild: JSONValue) async throws {
+    channels.learn(guild: guild)
+    await uploads.learn(guild: guild)
+    if channels.servesElsewhere, let id = guild["id"]?.stringValue { nursery.add { [menu] in await menu.joined(id) } }
+    guard case .array(let threads)? = guild["threads"] else { return }
+    for thread in threads {
+      // A thread that began during the break.
+      guard let place = channels.learn(thread), state.watermark(of: place.id) == nil, let parent = place.parent,
+        let last = state.watermark(of: parent), Snowflake.isOlder(last, than: place.id)
+      else { continue }
+      try await fetch(place.id, after: Snowflake.before(place.id))
+    }
+  }
+
+  /// A thread was put away, taken out again, or deleted; or a channel was.
+  private func changed(_ event: GatewayEvent) async throws {
+    let place = channels.learn(event.data) ?? channels.configured(event.data["id"]?.stringValue)
+    if event.name != "THREAD_UPDATE", let id = event.data["id"]?.stringValue {
+      channels.forget(id)
+      state.forget(id)
+    }
+    guard let place else { return }
+    if event.name != "THREAD_UPDATE" {
+      try await host.closed(ConversationClosed(conversation: place, deleted: true))
+    } else if event.data["thread_metadata"]?["archived"] == true {
+      try await host.closed(ConversationClosed(conversation: place))
+    } else {
+      try await host.reopened(ConversationReopened(conversation: place))
+    }
+  }
 }

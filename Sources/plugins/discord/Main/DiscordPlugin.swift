@@ -20,7 +20,16 @@ import PluginSDK
   func send(_ request: MessageSend) async throws -> Receipt { try await started.send(request) }
   func edit(_ request: MessageEdit) async throws -> Receipt { try await started.edit(request) }
   func delete(_ request: MessageDelete) async throws { try await started.delete(request) }
+  func settled(_ request: MessageSettled) async throws { try await started.settled(request) }
+  func sendFile(_ request: FileSend) async throws -> Receipt { try await started.sendFile(request) }
+  func showDialog(_ request: DialogShow) async throws -> Receipt { try await started.showDialog(request) }
+  func closeDialog(_ request: DialogClose) async throws { try await started.closeDialog(request) }
   func setTyping(_ request: TypingSet) async throws { try await started.setTyping(request) }
+  func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
+    try await started.createThread(request)
+  }
+  func setPresence(_ request: PresenceSet) async throws { try await started.setPresence(request) }
+  func commandsChanged(_ request: CommandsChanged) async throws { try await started.commandsChanged(request) }
   func shutdown() async { await messenger.value?.shutdown() }
 
   private var started: DiscordMessenger {

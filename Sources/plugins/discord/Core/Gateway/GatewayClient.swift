@@ -14,6 +14,9 @@ actor GatewayClient {
   private let log: @Sendable (String) -> Void
   private var session: GatewaySession?
   private var backoff = GatewayBackoff()
+  private var connection: GatewayConnection?
+  /// What the bot shows as its activity.
+  private var presence: String?
   /// Connections in a row that were of no use.
   private var useless = 0
   /// Then the session is given up: its address may be gone for good.
@@ -90,7 +93,9 @@ actor GatewayClient {
   ) async throws -> (GatewayEnding, useful: LoopClock.Instant?) {
     let events = Mailbox<GatewayEvent>()
     let waiting = Locked(0)
-    let connection = GatewayConnection(socket, start, events: events, waiting: waiting)
+    let connection = GatewayConnection(socket, start, presence: presence, events: events, waiting: waiting)
+    self.connection = connection
+    defer { self.connection = nil }
     return try await withThrowingTaskGroup(of: GatewayEnding?.self) { group in
       group.addTask { [handle] in
         // Every event that has come is handled before the next connection asks for what follows.
@@ -111,6 +116,12 @@ actor GatewayClient {
       while let one = try await group.next() { if let one { ending = one } }
       return (ending, await connection.usefulSince)
     }
+  }
+
+  /// What the bot shows as its activity, now and after every new connection.
+  func show(presence text: String?) async {
+    presence = text
+    await connection?.show(presence: text)
   }
 
   private func keep(_ session: GatewaySession) { self.session = session }

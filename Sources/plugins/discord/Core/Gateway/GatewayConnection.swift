@@ -30,11 +30,18 @@ actor GatewayConnection {
   private var sequence: Int?
   private var isAcknowledged = true
   private var ending: GatewayEnding?
+  private var presence: String?
+  private var presenceTask: Task<Void, Never>?
+  /// Discord takes five changes in twenty seconds.
+  private static let presencePause: Duration = .seconds(4)
   private let beats = Mailbox<Duration>()
   /// When the session was begun or resumed.
   private(set) var usefulSince: LoopClock.Instant?
 
-  init(_ socket: WebSocket, _ start: Start, events: Mailbox<GatewayEvent>, waiting: Locked<Int>) {
+  init(
+    _ socket: WebSocket, _ start: Start, presence: String?, events: Mailbox<GatewayEvent>, waiting: Locked<Int>
+  ) {
+    self.presence = presence
     self.socket = socket
     self.waiting = waiting
     self.start = start
@@ -56,6 +63,7 @@ actor GatewayConnection {
       beats.close()
       group.cancelAll()
     }
+    presenceTask?.cancel()
     // Any code but 1000 and 1001 leaves the session open.
     socket.close(code: Self.zombie)
     socket.drop()
@@ -83,7 +91,7 @@ actor GatewayConnection {
     case .reconnect: ending = .resume
     case .invalidSession: ending = payload.data == true ? .resume : .identifyLater
     case .dispatch: dispatch(payload)
-    case .identify, .resume, nil: break
+    case .identify, .presence, .resume, nil: break
     }
   }
 
@@ -95,6 +103,7 @@ actor GatewayConnection {
         [
           "token": .string(token), "intents": .integer(Self.intents),
           "properties": ["os": "linux", "browser": "pi-relay", "device": "pi-relay"],
+          "presence": Self.activity(presence),
         ])
     case .resume(let token, let session):
       try send(
@@ -107,7 +116,10 @@ actor GatewayConnection {
     guard let number = payload.sequence, let name = payload.event else { return }
     sequence = number
     if name == "READY" { session = GatewaySession(ready: payload.data, sequence: number) }
-    if name == "READY" || name == "RESUMED" { usefulSince = clock.now }
+    if name == "READY" || name == "RESUMED" {
+      usefulSince = clock.now
+      if name == "RESUMED", presence != nil { showPresence() }
+    }
     session?.sequence = number
     guard let session else { return }
     let count = waiting.withLock { count in
@@ -116,6 +128,34 @@ actor GatewayConnection {
     }
     events.post(GatewayEvent(name: name, data: payload.data ?? .null, session: session))
     if count > Self.mostWaiting { ending = .resume }
+  }
+
+  // MARK: - Presence
+
+  /// https://discord.com/developers/docs/events/gateway-events#update-presence
+  private static func activity(_ text: String?) -> JSONValue {
+    let watching: JSONValue = text.map { ["name": .string($0), "type": 3] } ?? .null
+    return [
+      "since": .null, "activities": text == nil ? [] : .array([watching]), "status": "online", "afk": false,
+    ]
+  }
+
+  func show(presence text: String?) {
+    guard text != presence else { return }
+    presence = text
+    showPresence()
+  }
+
+  private func showPresence() {
+    guard usefulSince != nil, presenceTask == nil else { return }
+    let shown = presence
+    // A connection that takes nothing is ending, and the next says it anew.
+    try? send(.presence, Self.activity(shown))
+    presenceTask = Task {
+      guard (try? await clock.sleep(for: Self.presencePause)) != nil else { return }
+      presenceTask = nil
+      if presence != shown { showPresence() }
+    }
   }
 
   // MARK: - Heartbeats

@@ -8,6 +8,7 @@ struct GatewayPayload: Decodable {
     case dispatch = 0
     case heartbeat = 1
     case identify = 2
+    case presence = 3
     case resume = 6
     case reconnect = 7
     case invalidSession = 9

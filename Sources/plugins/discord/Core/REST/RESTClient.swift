@@ -17,6 +17,7 @@ actor RESTClient {
   static let longestWait: Duration = .seconds(5)
   /// All of one request: the host takes a plugin that is silent for thirty seconds over one to hang.
   static let budget: Duration = .seconds(20)
+  static let uploadBudget: Duration = .seconds(110)
   /// After a refused token every further request counts towards a ban.
   private static let pauseAfterRefusal: Duration = .seconds(300)
   private static let pauseAfterBlock: Duration = .seconds(300)
@@ -42,9 +43,14 @@ actor RESTClient {
 
   private var now: Duration { began.duration(to: clock.now) }
 
-  /// - Parameter isRepeatable: asking twice does no more than asking once.
-  func ask(_ route: Route, _ body: JSONValue? = nil, isRepeatable: Bool = true) async throws(RESTError) -> JSONValue {
-    let deadline = now + Self.budget
+  /// - Parameters:
+  ///   - file: goes with the body, read from the disk while it is sent.
+  ///   - isRepeatable: asking twice does no more than asking once.
+  @discardableResult
+  func ask(
+    _ route: Route, _ body: JSONValue? = nil, file: HTTPRequest.Part? = nil, isRepeatable: Bool = true
+  ) async throws(RESTError) -> JSONValue {
+    let deadline = now + (file == nil ? Self.budget : Self.uploadBudget)
     let bucket = limits.bucket(of: route)
     await enter(bucket)
     defer { leave(bucket) }
@@ -59,7 +65,7 @@ actor RESTClient {
         try await waitForRoom(route, until: deadline)
         limits.began(route, now: now)
         tries += 1
-        return try await answer(to: route, body, within: deadline - now)
+        return try await answer(to: route, body, file, within: deadline - now)
       } catch {
         if case .unanswered = error { doubt = error }
         guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable), now + delay < deadline
@@ -106,7 +112,7 @@ actor RESTClient {
   }
 
   private func answer(
-    to route: Route, _ body: JSONValue?, within limit: Duration
+    to route: Route, _ body: JSONValue?, _ file: HTTPRequest.Part?, within limit: Duration
   ) async throws(RESTError) -> JSONValue {
     var request = HTTPRequest(
       route.method, settings.base + route.path,
@@ -116,7 +122,12 @@ actor RESTClient {
     request.proxy = settings.proxy
     if let body {
       guard let bytes = try? JSONCoding.encode(body) else { throw .unreachable("the request is no JSON") }
-      request.body = .bytes(bytes, type: "application/json")
+      request.body =
+        file.map { file in
+          .multipart([
+            HTTPRequest.Part(name: "payload_json", type: "application/json", content: .bytes(bytes)), file,
+          ])
+        } ?? .bytes(bytes, type: "application/json")
     }
     let response: HTTPResponse
     do {

@@ -23,6 +23,22 @@ struct Route: Hashable, Sendable {
     Route("POST", "/channels/{channel}/messages", "/channels/\(channel)/messages", major: channel)
   }
 
+  /// At most 100 messages, those written after another.
+  static func messages(in channel: String, after: String) -> Route {
+    Route(
+      "GET", "/channels/{channel}/messages", "/channels/\(channel)/messages?limit=100&after=\(after)", major: channel)
+  }
+
+  static func member(_ user: String, of guild: String) -> Route {
+    Route("GET", "/guilds/{guild}/members/{user}", "/guilds/\(guild)/members/\(user)", major: guild)
+  }
+
+  static func guild(_ guild: String) -> Route { Route("GET", "/guilds/{guild}", "/guilds/\(guild)", major: guild) }
+
+  static func createThread(in channel: String) -> Route {
+    Route("POST", "/channels/{channel}/threads", "/channels/\(channel)/threads", major: channel)
+  }
+
   static func editMessage(_ message: String, in channel: String) -> Route {
     Route("PATCH", "/channels/{channel}/messages/{message}", "/channels/\(channel)/messages/\(message)", major: channel)
   }
@@ -32,7 +48,65 @@ struct Route: Hashable, Sendable {
       "DELETE", "/channels/{channel}/messages/{message}", "/channels/\(channel)/messages/\(message)", major: channel)
   }
 
+  static let application = Route("GET", "/applications/@me", "/applications/@me")
+  static let openDM = Route("POST", "/users/@me/channels", "/users/@me/channels")
+
+  /// At most 200 of the bot's guilds, those with ids after `after`.
+  static func guilds(after: String) -> Route {
+    Route("GET", "/users/@me/guilds", "/users/@me/guilds?limit=200&after=\(after)")
+  }
+
+  static func channel(_ channel: String) -> Route {
+    Route("GET", "/channels/{channel}", "/channels/\(channel)", major: channel)
+  }
+
+  /// - Parameter guild: nil for the commands that are the same everywhere.
+  static func commands(_ method: String, of application: String, in guild: String?) -> Route {
+    guard let guild else {
+      return Route(method, "/applications/{application}/commands", "/applications/\(application)/commands")
+    }
+    return Route(
+      method, "/applications/{application}/guilds/{guild}/commands",
+      "/applications/\(application)/guilds/\(guild)/commands", major: guild)
+  }
+
+  static func answer(interaction: String, token: String) -> Route {
+    Route(
+      "POST", "/interactions/{interaction}/{token}/callback", "/interactions/\(interaction)/\(token)/callback",
+      major: interaction)
+  }
+
+  static func followUp(_ application: String, _ token: String) -> Route {
+    Route("POST", "/webhooks/{application}/{token}", "/webhooks/\(application)/\(token)", major: token)
+  }
+
+  static func editReply(_ message: String, _ application: String, _ token: String) -> Route {
+    Route(
+      "PATCH", "/webhooks/{application}/{token}/messages/{message}",
+      "/webhooks/\(application)/\(token)/messages/\(message)", major: token)
+  }
+
+  static func react(_ reaction: String, to message: String, in channel: String) -> Route {
+    Route(
+      "PUT", "/channels/{channel}/messages/{message}/reactions/{reaction}/@me",
+      "/channels/\(channel)/messages/\(message)/reactions/\(reaction.percentEncoded)/@me", major: channel)
+  }
+
   static func typing(in channel: String) -> Route {
     Route("POST", "/channels/{channel}/typing", "/channels/\(channel)/typing", major: channel)
+  }
+}
+
+extension String {
+  /// For a part of a path.
+  var percentEncoded: String {
+    utf8.map { byte in
+      let scalar = Unicode.Scalar(byte)
+      let isPlain =
+        scalar.properties.isAlphabetic && byte < 128 || (48...57).contains(byte) || "-._~".utf8.contains(byte)
+      if isPlain { return String(scalar) }
+      let digits = String(byte, radix: 16, uppercase: true)
+      return "%" + (digits.count < 2 ? "0" : "") + digits
+    }.joined()
   }
 }

@@ -1,5 +1,3 @@
-internal import RelayPipes
-
 /// Tasks that start at any time and all end within one call: `run`. Cancelling that call cancels every one of them.
 package final class Nursery: Sendable {
   private struct Birth {

@@ -1,0 +1,73 @@
+internal import RelayWire
+
+/// The sessions as a list, a page at a time, and as buttons where a messenger has them. A pure value.
+struct SessionMenu {
+  let text: String
+  /// Nil where there are no sessions, or no buttons.
+  let buttons: [[Button]]?
+
+  private static let usualPage = 40
+
+  /// - Parameters:
+  ///   - current: the session that the conversation talks to.
+  ///   - page: from 1.
+  ///   - limits: of the messenger's buttons; nil where it has none.
+  init(sessions: [SessionStatus], current: String?, page: Int, limits: ButtonLimits?) {
+    guard !sessions.isEmpty else {
+      text = "There are no sessions. Write something to begin one."
+      buttons = nil
+      return
+    }
+    let limits = limits.flatMap { $0.idLength >= Self.longestID ? $0 : nil }
+    let size = Self.pageSize(sessions.count, hasCurrent: current != nil, limits)
+    let pages = (sessions.count + size - 1) / size
+    let page = min(max(page, 1), pages)
+    let shown = sessions.enumerated().dropFirst((page - 1) * size).prefix(size)
+    let title = "Sessions (\(sessions.count))" + (pages > 1 ? ", page \(page) of \(pages)" : "") + ":"
+    let more = page < pages ? ["/sessions \(page + 1) shows more."] : []
+    text = ([title] + shown.map { Self.line($0.offset + 1, $0.element, current) } + more).joined(separator: "\n")
+    buttons = limits.map { limits in
+      let all = shown.map { Self.button($0.element, current, limits) }
+      let rows = stride(from: 0, to: all.count, by: limits.perRow).map {
+        Array(all[$0..<min($0 + limits.perRow, all.count)])
+      }
+      let controls = Self.controls(page, of: pages, current)
+      return controls.isEmpty ? rows : rows + [Array(controls.prefix(limits.perRow))]
+    }
+  }
+
+  private static func pageSize(_ count: Int, hasCurrent: Bool, _ limits: ButtonLimits?) -> Int {
+    guard let limits else { return usualPage }
+    let isAllOnOne = !hasCurrent && count <= limits.rows * limits.perRow
+    return isAllOnOne ? count : max(1, limits.rows - 1) * limits.perRow
+  }
+
+  private static func line(_ number: Int, _ status: SessionStatus, _ current: String?) -> String {
+    "\(number). \(status.name) — \(Router.word(for: status))"
+      + (status.model.map { " — \($0)" } ?? "") + (status.id == current ? " ← here" : "")
+  }
+
+  private static func button(_ status: SessionStatus, _ current: String?, _ limits: ButtonLimits) -> Button {
+    let style: Button.Style =
+      if status.id == current { .success } else if status.activity == .stopped { .secondary } else { .primary }
+    return Button(id: "use:\(status.id)", label: SafeText.line(status.name, limit: limits.labelLength), style: style)
+  }
+
+  private static func controls(_ page: Int, of pages: Int, _ current: String?) -> [Button] {
+    var controls: [Button] = []
+    if page > 1 { controls.append(Button(id: "sessions:\(page - 1)", label: "◀", style: .secondary)) }
+    if page < pages { controls.append(Button(id: "sessions:\(page + 1)", label: "▶", style: .secondary)) }
+    if current != nil { controls.append(Button(id: "disconnect:", label: "Disconnect", style: .danger)) }
+    return controls
+  }
+
+  /// `use:` and a session's id.
+  private static let longestID = 40
+
+  /// The command line that a button of a menu stands for; nil for a button that is none of a menu's.
+  static func command(ofButton id: String) -> String? {
+    let parts = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, ["use", "sessions", "disconnect"].contains(parts[0]) else { return nil }
+    return "/\(parts[0]) \(parts[1])".trimmingWhitespace()
+  }
+}

@@ -1,0 +1,99 @@
+internal import RelayPipes
+internal import RelayWire
+
+/// Which places are this machine's: the channels that are configured, the threads in them, and, on the machine that has
+/// them, direct messages.
+final class Channels: Sendable {
+  /// Announcement, public and private threads.
+  static let threadTypes: Set<Int> = [10, 11, 12]
+  private static let remembered = 10_000
+
+  /// A channel of a guild, as far as it matters here.
+  private enum Known {
+    case channel
+    case thread(parent: String, title: String)
+  }
+
+  private let configured: Set<String>
+  /// Direct messages, and commands used where no machine is at home, are this machine's.
+  let servesElsewhere: Bool
+  private let rest: RESTClient
+  private let known = Locked<[String: Known]>([:])
+  private let direct = Locked<[String: String]>([:])
+
+  init(_ configured: Set<String>, servesElsewhere: Bool, _ rest: RESTClient) {
+    self.configured = configured
+    self.servesElsewhere = servesElsewhere
+    self.rest = rest
+  }
+
+  /// The conversation that an event belongs to; nil when it is none of this machine's.
+  ///
+  /// - Throws: when Discord does not say what a channel is.
+  func conversation(of data: JSONValue) async throws(RESTError) -> Conversation? {
+    guard let channel = data["channel_id"]?.stringValue else { return nil }
+    guard data["guild_id"]?.stringValue != nil else {
+      return servesElsewhere ? Conversation(id: channel, kind: .dm) : nil
+    }
+    if configured.contains(channel) { return Conversation(id: channel, kind: .channel) }
+    if configured.isEmpty { return nil }
+    return try await thread(channel)
+  }
+
+  func own(_ interaction: Interaction) -> Conversation? {
+    if interaction.guild == nil { return servesElsewhere ? Conversation(id: interaction.channel, kind: .dm) : nil }
+    if configured.contains(interaction.channel) { return Conversation(id: interaction.channel, kind: .channel) }
+    guard let parent = interaction.parent, configured.contains(parent) else { return nil }
+    return Conversation(id: interaction.channel, kind: .thread, parent: parent)
+  }
+
+  func configured(_ channel: String?) -> Conversation? {
+    channel.flatMap { configured.contains($0) ? Conversation(id: $0, kind: .channel) : nil }
+  }
+
+  /// Nil when it is no thread in one of our channels.
+  private func thread(_ id: String) async throws(RESTError) -> Conversation? {
+    if known.withLock({ $0[id] }) == nil { learn(try await rest.ask(.channel(id))) }
+    guard case .thread(let parent, let title)? = known.withLock({ $0[id] }), configured.contains(parent) else {
+      return nil
+    }
+    return Conversation(id: id, kind: .thread, parent: parent, title: title)
+  }
+
+  /// What Discord says about a channel or a thread.
+  @discardableResult
+  func learn(_ channel: JSONValue?) -> Conversation? {
+    guard let channel, let id = channel["id"]?.stringValue else { return nil }
+    let isThread = channel["type"]?.integerValue.map(Self.threadTypes.contains) ?? false
+    let title = channel["name"]?.stringValue ?? ""
+    let parent = isThread ? channel["parent_id"]?.stringValue : nil
+    known.withLock { known in
+      if known.count >= Self.remembered { known = [:] }
+      known[id] = parent.map { .thread(parent: $0, title: title) } ?? .channel
+    }
+    guard let parent, configured.contains(parent) else { return nil }
+    return Conversation(id: id, kind: .thread, parent: parent, title: title)
+  }
+
+  /// All that the bot sees of a guild it is in.
+  func learn(guild: JSONValue) {
+    for list in ["channels", "threads"] {
+      if case .array(let channels)? = guild[list] { for channel in channels { learn(channel) } }
+    }
+  }
+
+  func forget(_ id: String) { known.withLock { $0[id] = nil } }
+
+  /// The channel of direct messages with somebody.
+  func directMessages(with user: String) async throws(RESTError) -> String {
+    if let channel = direct.withLock({ $0[user] }) { return channel }
+    guard let id = try await rest.ask(.openDM, ["recipient_id": .string(user)])["id"]?.stringValue else {
+      throw .unanswered("it named no channel")
+    }
+    direct.withLock { direct in
+      if direct.count >= Self.remembered { direct = [:] }
+      direct[user] = id
+    }
+    return id
+  }
+}

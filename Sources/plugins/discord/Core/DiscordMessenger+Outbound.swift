@@ -1,0 +1,146 @@
+internal import FoundationEssentials
+package import PluginSDK
+internal import RelayHTTP
+internal import RelayPipes
+
+// What the host says.
+extension DiscordMessenger {
+  private func content(_ text: String, _ components: JSONValue = []) -> [String: JSONValue] {
+    // An agent's words ping nobody.
+    ["content": .string(text), "allowed_mentions": ["parse": []], "components": components]
+  }
+
+  package func send(_ request: MessageSend) async throws -> Receipt {
+    let body = content(request.text, Components.rows(request.buttons))
+    if let interaction = request.replyTo, let message = try await reply(body, to: interaction) {
+      return Receipt(message: message)
+    }
+    return try await create(body, key: request.key, in: request.conversation)
+  }
+
+  /// Nil when the interaction cannot be answered any more: then it is said as a message.
+  private func reply(_ body: [String: JSONValue], to interaction: String) async throws -> String? {
+    do {
+      return try await interactions.replies.say(body, to: interaction)
+    } catch .refused(let status, _, _) where (400..<500).contains(status) {
+      return nil
+    } catch {
+      throw error.asDeliveryFailure
+    }
+  }
+
+  private func create(
+    _ body: [String: JSONValue], key: String, file: HTTPRequest.Part? = nil, in channel: String
+  ) async throws -> Receipt {
+    var body = body
+    body["nonce"] = .string(Self.nonce(of: key))
+    // The same nonce again within a few minutes answers with the message that there is.
+    body["enforce_nonce"] = true
+    let answer = try await ask(.createMessage(in: channel), .object(body), file: file)
+    guard let id = answer["id"]?.stringValue else { throw DeliveryFailure.unknownOutcome("Discord named no message") }
+    await typing.interrupted(in: channel)
+    return Receipt(message: id)
+  }
+
+  package func edit(_ request: MessageEdit) async throws -> Receipt {
+    try await change(request.message, content(request.text, Components.rows(request.buttons)), in: request.conversation)
+    return Receipt(message: request.message)
+  }
+
+  private func change(_ message: String, _ body: [String: JSONValue], in channel: String) async throws {
+    do {
+      if try await interactions.replies.change(message, .object(body)) { return }
+      try await rest.ask(.editMessage(message, in: channel), .object(body))
+    } catch {
+      throw error.asDeliveryFailure
+    }
+  }
+
+  package func delete(_ request: MessageDelete) async throws {
+    do {
+      _ = try await ask(.deleteMessage(request.message, in: request.conversation), nil)
+    } catch DeliveryFailure.notFound {
+      // It is gone already.
+    }
+  }
+
+  package func settled(_ request: MessageSettled) async throws {
+    guard !request.message.hasPrefix("command:"), !request.message.hasPrefix("action:") else {
+      do { return try await interactions.replies.close(request.message) } catch { throw error.asDeliveryFailure }
+    }
+    let reaction: String? =
+      switch request.outcome {
+      case .answered, .handled: settings.reactions?.answered
+      case .failed, .stopped: settings.reactions?.failed
+      }
+    if let reaction, !reaction.isEmpty { react(reaction, to: request.message, in: request.conversation) }
+  }
+
+  package func sendFile(_ request: FileSend) async throws -> Receipt {
+    let name = request.name.isEmpty ? "file" : request.name
+    let size = (try? FileManager.default.attributesOfItem(atPath: request.path)[.size] as? Int) ?? 0
+    do {
+      if size > UploadLimits.least, size > (try await uploads.limit(in: request.conversation)) {
+        throw DeliveryFailure.tooLarge("\(name) has \(size) bytes, which is more than Discord takes here")
+      }
+    } catch let error as RESTError {
+      throw error.asDeliveryFailure
+    }
+    var body = content(request.caption ?? "")
+    body["attachments"] = [["id": 0, "filename": .string(name)]]
+    let file = HTTPRequest.Part(
+      name: "files[0]", fileName: name, type: request.mime, content: .file(path: request.path))
+    return try await create(body, key: request.key, file: file, in: request.conversation)
+  }
+
+  package func showDialog(_ request: DialogShow) async throws -> Receipt {
+    if request.kind == .input || request.kind == .editor {
+      await interactions.remember(Components.Form(request), of: request.dialog)
+    }
+    return try await create(
+      content(request.text, Components.rows(of: request)), key: request.key, in: request.conversation)
+  }
+
+  package func closeDialog(_ request: DialogClose) async throws {
+    do {
+      try await change(request.message, content(request.text), in: request.conversation)
+    } catch DeliveryFailure.notFound {
+      // Somebody has deleted it.
+    }
+  }
+
+  package func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
+    let title = String(request.title.prefix(100))
+    let thread = try await ask(
+      .createThread(in: request.conversation),
+      // A public thread, which Discord puts away after a day without a word.
+      ["name": .string(title.isEmpty ? "session" : title), "type": 11, "auto_archive_duration": 1_440],
+      isRepeatable: false)
+    guard let conversation = channels.learn(thread) else {
+      throw DeliveryFailure.invalid("threads can be opened only in a channel that is configured")
+    }
+    return ThreadCreate.Reply(conversation: conversation)
+  }
+
+  package func setTyping(_ request: TypingSet) async {
+    await typing.set(request.active, in: request.conversation)
+  }
+
+  package func commandsChanged(_ request: CommandsChanged) async {
+    guard channels.servesElsewhere else { return }
+    nursery.add { [menu] in await menu.set(request.commands) }
+  }
+
+  private func ask(
+    _ route: Route, _ body: JSONValue?, file: HTTPRequest.Part? = nil, isRepeatable: Bool = true
+  ) async throws -> JSONValue {
+    do {
+      return try await rest.ask(route, body, file: file, isRepeatable: isRepeatable)
+    } catch {
+      throw error.asDeliveryFailure
+    }
+  }
+
+  /// At most 25 characters, the same for the same key.
+  static func nonce(of key: String) -> String { String(key.filter { $0 != "-" }.suffix(25)) }
+}

@@ -1,0 +1,57 @@
+internal import PluginSDK
+
+/// The plugin's part of relay.yaml.
+struct DiscordSettings: Decodable, Sendable {
+  struct Reactions: Decodable, Sendable {
+    static let usual: String? = "👀"
+
+    /// Put on a message once it is stored; empty: none.
+    var accepted: String?
+    /// Put on a message that has been answered, or has failed; absent: none.
+    var answered: String?
+    var failed: String?
+  }
+
+  var token: String?
+  /// Of servers, that are listened to, with the threads in them.
+  var channels: [String]?
+  /// Direct messages, and commands used elsewhere, are this machine's: of several that share a token, one's.
+  var dms: Bool?
+  var proxy: String?
+  var reactions: Reactions?
+  /// Another address of Discord's interface, for tests.
+  var api: String?
+
+  /// Where channels are named, several machines may share the token, and direct messages must be asked for.
+  var servesElsewhere: Bool { dms ?? (channels ?? []).isEmpty }
+
+  var problems: [ConfigurationProblem] {
+    var problems: [ConfigurationProblem] = []
+    let token = token ?? ""
+    if token.isEmpty {
+      problems.append(
+        ConfigurationProblem(
+          path: "token",
+          message:
+            "is missing; put the bot's token into a file and name it with tokenFile, or into a variable and name "
+            + "that with tokenEnv"))
+    } else if !token.allSatisfy({ $0.isASCII && !$0.isWhitespace }) {
+      problems.append(
+        ConfigurationProblem(path: "token", message: "holds blanks or other characters that no token has"))
+    }
+    for (index, channel) in (channels ?? []).enumerated() where !Self.isID(channel) {
+      problems.append(
+        ConfigurationProblem(
+          path: "channels.\(index)", message: "is no id of a channel, which has 17 to 20 digits, in quotes"))
+    }
+    if channels?.isEmpty != false, dms == false {
+      problems.append(
+        ConfigurationProblem(path: "dms", message: "is off and no channels are named: nobody could be heard"))
+    }
+    return problems
+  }
+
+  static func isID(_ text: String) -> Bool {
+    (17...20).contains(text.count) && text.allSatisfy { $0.isASCII && $0.isNumber }
+  }
+}

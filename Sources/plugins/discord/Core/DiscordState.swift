@@ -1,0 +1,62 @@
+internal import RelayWire
+
+/// What the host keeps for the next life of the plugin: where the gateway's stream stands, and the last message seen in
+/// each conversation.
+struct DiscordState: Sendable {
+  /// Those written in least recently are forgotten first: the state goes with every message.
+  static let mostWatermarks = 200
+
+  var gateway: GatewaySession?
+  /// Newest last.
+  private(set) var watermarks: [(channel: String, message: String)] = []
+
+  init(_ kept: JSONValue?) {
+    gateway = GatewaySession(kept: kept?["gateway"])
+    guard case .array(let pairs)? = kept?["seen"] else { return }
+    for pair in pairs {
+      guard case .array(let pair) = pair, pair.count == 2, let channel = pair[0].stringValue,
+        let message = pair[1].stringValue
+      else { continue }
+      watermarks.append((channel, message))
+    }
+  }
+
+  var asJSON: JSONValue {
+    var state: [String: JSONValue] = [
+      "seen": .array(watermarks.map { .array([.string($0.channel), .string($0.message)]) })
+    ]
+    if let gateway { state["gateway"] = gateway.asJSON }
+    return .object(state)
+  }
+
+  func watermark(of channel: String) -> String? { watermarks.last { $0.channel == channel }?.message }
+
+  /// A message has been seen; an older one than the last changes nothing.
+  mutating func saw(_ message: String, in channel: String) {
+    let last = watermark(of: channel)
+    guard last.map({ Snowflake.isOlder($0, than: message) }) ?? true else { return }
+    forget(channel)
+    watermarks.append((channel, message))
+    if watermarks.count > Self.mostWatermarks { watermarks.removeFirst() }
+  }
+
+  mutating func forget(_ channel: String) { watermarks.removeAll { $0.channel == channel } }
+}
+
+/// Discord's ids grow with time.
+///
+/// https://discord.com/developers/docs/reference#snowflakes
+enum Snowflake {
+  static func isOlder(_ id: String, than other: String) -> Bool {
+    guard let id = UInt64(id), let other = UInt64(other) else { return false }
+    return id < other
+  }
+
+  /// The id that something made just before it had.
+  static func before(_ id: String) -> String { UInt64(id).map { String($0 > 0 ? $0 - 1 : 0) } ?? "0" }
+
+  /// The id that something made at this moment would have.
+  ///
+  /// - Parameter time: seconds since 1970.
+  static func at(_ time: Double) -> String { String(UInt64(max(0, time * 1_000 - 1_420_070_400_000)) << 22) }
+}

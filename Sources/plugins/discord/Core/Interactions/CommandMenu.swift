@@ -1,0 +1,114 @@
+internal import RelayWire
+
+/// Registers the commands in every guild, and for direct messages, where what is registered differs.
+actor CommandMenu {
+  private let rest: RESTClient
+  private let log: @Sendable (String) -> Void
+  private var menu: JSONValue?
+  private var application: String?
+  private var done: Set<String> = []
+
+  init(_ rest: RESTClient, log: @escaping @Sendable (String) -> Void) {
+    self.rest = rest
+    self.log = log
+  }
+
+  /// The commands are these from now on.
+  func set(_ commands: [CommandsChanged.Command]) async {
+    menu = .array(commands.map(Self.command))
+    done = []
+    do {
+      try await register(in: nil)
+      for guild in try await guilds() { await joined(guild) }
+    } catch {
+      tell(error, "the commands could not be registered")
+    }
+  }
+
+  /// The bot is in this guild.
+  func joined(_ guild: String) async {
+    guard menu != nil, !done.contains(guild) else { return }
+    do { try await register(in: guild) } catch {
+      tell(error, "the commands could not be registered in server \(guild)")
+    }
+  }
+
+  private func tell(_ error: RESTError, _ what: String) {
+    log("\(what): \(error.asDeliveryFailure.wireError.message)")
+  }
+
+  private func guilds() async throws(RESTError) -> [String] {
+    var all: [String] = []
+    while true {
+      guard case .array(let page) = try await rest.ask(.guilds(after: all.last ?? "0")) else { return all }
+      all += page.compactMap { $0["id"]?.stringValue }
+      if page.count < 200 { return all }
+    }
+  }
+
+  private func register(in guild: String?) async throws(RESTError) {
+    guard var menu else { return }
+    let application = try await applicationID()
+    if guild == nil, case .array(let commands) = menu {
+      // In guilds they are registered by themselves, at once; these are for direct messages with the bot.
+      menu = .array(commands.map { $0.setting("contexts", [1]) })
+    }
+    let present = try await rest.ask(.commands("GET", of: application, in: guild))
+    if Self.essence(present) != Self.essence(menu) {
+      _ = try await rest.ask(.commands("PUT", of: application, in: guild), menu)
+    }
+    if let guild { done.insert(guild) }
+  }
+
+  private func applicationID() async throws(RESTError) -> String {
+    if let application { return application }
+    guard let id = try await rest.ask(.application)["id"]?.stringValue else {
+      throw .unanswered("it did not say which application this is")
+    }
+    application = id
+    return id
+  }
+
+  /// https://discord.com/developers/docs/interactions/application-commands
+  private static func command(_ command: CommandsChanged.Command) -> JSONValue {
+    var options: [JSONValue] = []
+    if let arguments = command.arguments {
+      options.append([
+        "type": 3, "name": "text", "description": .string(String(arguments.prefix(100))),
+        "required": .bool(arguments.hasPrefix("<") && command.completes != true),
+        "autocomplete": .bool(command.completes == true),
+      ])
+    }
+    return [
+      "type": 1, "name": .string(command.name), "description": .string(String(command.summary.prefix(100))),
+      "options": .array(options),
+    ]
+  }
+
+  /// What of a list of commands is ours to say; Discord adds to it.
+  private static func essence(_ commands: JSONValue) -> Set<String> {
+    guard case .array(let commands) = commands else { return [] }
+    return Set(
+      commands.map { command in
+        var parts = [command["name"]?.stringValue ?? "", command["description"]?.stringValue ?? ""]
+        if case .array(let options)? = command["options"] {
+          for option in options {
+            parts += [
+              option["name"]?.stringValue ?? "", option["description"]?.stringValue ?? "",
+              option["required"] == true ? "required" : "", option["autocomplete"] == true ? "autocomplete" : "",
+            ]
+          }
+        }
+        if case .array(let contexts)? = command["contexts"] { parts.append("\(contexts.compactMap(\.integerValue))") }
+        return parts.joined(separator: "\u{0}")
+      })
+  }
+}
+
+extension JSONValue {
+  func setting(_ name: String, _ value: JSONValue) -> JSONValue {
+    guard case .object(var object) = self else { return self }
+    object[name] = value
+    return .object(object)
+  }
+}

@@ -1,0 +1,93 @@
+internal import RelayWire
+
+/// Somebody used a command, a button, a select menu or a form.
+///
+/// https://discord.com/developers/docs/interactions/receiving-and-responding
+struct Interaction: Sendable {
+  enum Kind: Sendable, Equatable {
+    case command(name: String, arguments: String)
+    case completion(name: String, typed: String)
+    /// With the message that bears the button.
+    case press(action: String, message: String)
+    /// The button that opens a dialog's form.
+    case formWanted(dialog: String)
+    case form(dialog: String, text: String)
+  }
+
+  /// What opens a form, and the form itself, are called so, with the dialog's id behind.
+  static let formPrefix = "form:"
+  static let selectMenu = "select"
+
+  let id: String
+  let token: String
+  let application: String
+  let kind: Kind
+  let sender: Sender
+  let channel: String
+  /// Nil in direct messages.
+  let guild: String?
+  /// Of the thread it was used in.
+  let parent: String?
+  /// The message with the button is shown to one person only.
+  let isPrivate: Bool
+
+  /// Nil for what is none of ours.
+  init?(_ data: JSONValue) {
+    let user = data["member"]?["user"] ?? data["user"]
+    guard let id = data["id"]?.stringValue, let token = data["token"]?.stringValue,
+      let application = data["application_id"]?.stringValue, let userID = user?["id"]?.stringValue,
+      let channel = data["channel_id"]?.stringValue, let kind = Self.kind(data)
+    else { return nil }
+    self.id = id
+    self.token = token
+    self.application = application
+    self.kind = kind
+    self.channel = channel
+    guild = data["guild_id"]?.stringValue
+    let isThread = data["channel"]?["type"]?.integerValue.map(Channels.threadTypes.contains) ?? false
+    parent = isThread ? data["channel"]?["parent_id"]?.stringValue : nil
+    isPrivate = (data["message"]?["flags"]?.integerValue ?? 0) & DiscordMessages.ephemeral != 0
+    sender = Sender(
+      id: userID, name: DiscordMessages.name(of: user, data["member"]), roles: DiscordMessages.roles(data["member"]),
+      bot: user?["bot"] == true ? true : nil)
+  }
+
+  private static func kind(_ data: JSONValue) -> Kind? {
+    let words = data["data"]
+    switch data["type"]?.integerValue {
+    case 2: return words?["name"]?.stringValue.map { .command(name: $0, arguments: text(words?["options"])) }
+    case 3: return press(data)
+    case 4: return words?["name"]?.stringValue.map { .completion(name: $0, typed: text(words?["options"])) }
+    case 5:
+      guard let name = words?["custom_id"]?.stringValue, name.hasPrefix(formPrefix) else { return nil }
+      return .form(dialog: String(name.dropFirst(formPrefix.count)), text: written(words?["components"]) ?? "")
+    default: return nil
+    }
+  }
+
+  private static func press(_ data: JSONValue) -> Kind? {
+    guard let name = data["data"]?["custom_id"]?.stringValue, let message = data["message"]?["id"]?.stringValue else {
+      return nil
+    }
+    if name.hasPrefix(formPrefix) { return .formWanted(dialog: String(name.dropFirst(formPrefix.count))) }
+    guard name == selectMenu else { return .press(action: name, message: message) }
+    guard case .array(let values)? = data["data"]?["values"], let choice = values.first?.stringValue else { return nil }
+    return .press(action: choice, message: message)
+  }
+
+  /// Our commands have one option at most.
+  private static func text(_ options: JSONValue?) -> String {
+    guard case .array(let options)? = options else { return "" }
+    return options.first?["value"]?.stringValue ?? ""
+  }
+
+  /// What was written into the only field of a form.
+  private static func written(_ rows: JSONValue?) -> String? {
+    guard case .array(let rows)? = rows else { return nil }
+    for row in rows {
+      if let value = row["component"]?["value"]?.stringValue { return value }
+      if case .array(let fields)? = row["components"], let value = fields.first?["value"]?.stringValue { return value }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,28 @@
+internal import RelayWire
+
+/// How large a file may be where it goes: servers that are paid for take more.
+actor UploadLimits {
+  static let least = 10 << 20
+  static let most = 100 << 20
+
+  private let rest: RESTClient
+  private var tiers: [String: Int] = [:]
+
+  init(_ rest: RESTClient) { self.rest = rest }
+
+  func learn(guild: JSONValue) {
+    guard let id = guild["id"]?.stringValue, let tier = guild["premium_tier"]?.integerValue else { return }
+    tiers[id] = tier
+  }
+
+  /// In bytes.
+  func limit(in channel: String) async throws(RESTError) -> Int {
+    guard let guild = try await rest.ask(.channel(channel))["guild_id"]?.stringValue else { return Self.least }
+    if tiers[guild] == nil { learn(guild: try await rest.ask(.guild(guild))) }
+    return switch tiers[guild] {
+    case 2: 50 << 20
+    case 3: Self.most
+    default: Self.least
+    }
+  }
+}

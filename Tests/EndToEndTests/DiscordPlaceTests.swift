@@ -1,0 +1,123 @@
+import FoundationEssentials
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Channels, threads, files and what was missed, by the real plugin.
+  @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
+  struct DiscordPlaceTests {
+    @Test func `a channel talks to the machine's main session, and a spawned thread to its own`() async throws {
+      let root = FileManager.default.temporaryDirectory.path + "/pr-root-\(UUID().uuidString.prefix(8))"
+      try FileManager.default.createDirectory(atPath: root + "/project", withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: root) }
+      try await Discord.run(top: "machine: {name: bench}", sessions: "roots: [\(root)]") { discord, relay in
+        try Discord.say("hello all", isGuild: true, channel: Discord.general, to: discord)
+        await Discord.waitForText("You wrote: [Ann]: hello all", at: discord)
+        try Discord.use("spawn", "--in /etc", channel: Discord.general, at: discord)
+        await Discord.waitForText("/etc is not among the folders", at: discord)
+        try Discord.use(
+          "spawn", "fixes --in \(root)/project -- look at this", channel: Discord.general, at: discord)
+        let begun = try #require(await Discord.waitForText("look at this", at: discord))
+        let thread = try #require(begun.all("thread").first?["id"]?.stringValue)
+        #expect(begun.first("Session fixes in \(root)/project on bench")?.channel == thread)
+        #expect(begun.first("look at this")?.channel == thread)
+        try Discord.say("and this", isGuild: true, channel: thread, to: discord)
+        await Discord.waitForText("[Ann]: and this", at: discord)
+        let sessions = try await relay.status().sessions.map(\.name)
+        #expect(Set(sessions) == ["bench", "fixes"])
+        try Discord.tell(["do": "thread", "id": .string(thread), "archived": true], discord)
+        try await relay.waitForStatus { $0.sessions.contains { $0.name == "fixes" && $0.activity == .stopped } }
+        try Discord.tell(["do": "thread", "id": .string(thread), "archived": false], discord)
+        try Discord.say("again", isGuild: true, channel: thread, to: discord)
+        await Discord.waitForText("[Ann]: again", at: discord)
+        try Discord.tell(["do": "thread", "id": .string(thread), "deleted": true], discord)
+        try await relay.waitForStatus { !$0.sessions.contains { $0.name == "fixes" } }
+      }
+    }
+
+    @Test func `what was written while no session was open is fetched, oldest first, and nothing of before`()
+      async throws
+    {
+      try await Discord.run { discord, _ in
+        try Discord.say("first", to: discord)
+        try Discord.say("in the channel", isGuild: true, channel: Discord.general, to: discord)
+        await Discord.waitForText("You wrote: first", at: discord)
+        await Discord.waitForText("You wrote: [Ann]: in the channel", at: discord)
+        try discord.tell(#"{"do": "invalidate"}"#)
+        try discord.tell(#"{"do": "drop"}"#)
+        try Discord.say("second", to: discord)
+        try Discord.say("third", to: discord)
+        try Discord.say("in the channel, too", isGuild: true, channel: Discord.general, to: discord)
+        await Discord.waitForText("You wrote: third", at: discord)
+        let ledger = try #require(await Discord.waitForText("You wrote: [Ann]: in the channel, too", at: discord))
+        #expect(ledger.identifies == 2)
+        let answers = ledger.texts.filter { $0.channel == Discord.direct && $0.text.hasPrefix("You wrote") }
+        let first = answers.map { String($0.text.prefix { $0 != "\n" }) }
+        #expect(first == ["You wrote: first", "You wrote: second", "You wrote: third"])
+      }
+    }
+
+    @Test func `a fresh start replays nothing of what was written before`() async throws {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try Discord.say("long ago", isGuild: true, channel: Discord.general, to: discord)
+        let config = """
+          messengers:
+            discord:
+              default:
+                token: the-token
+                api: http://127.0.0.1:\(discord.ports[1])
+                auth: {users: ["\(Discord.ann)"]}
+                channels: ["\(Discord.general)"]
+          """
+        try await RelayFixture.run(config: config) { _ in
+          _ = await Discord.wait(at: discord) { $0.identifies > 0 }
+          try Discord.say("now", isGuild: true, channel: Discord.general, to: discord)
+          let ledger = try #require(await Discord.waitForText("now", at: discord))
+          #expect(ledger.first("long ago") == nil)
+        }
+      }
+    }
+
+    @Test func `a file goes to the agent, and an image of a tool comes back as one`() async throws {
+      try await Discord.run(
+        "dms: true\nimages: automatic", top: "plugins: {attachments: {allowPrivateAddresses: true}}"
+      ) { discord, _ in
+        try discord.tell(#"{"do": "file", "id": "f1", "text": "the secret is 42"}"#)
+        let file: JSONValue = [
+          "id": "f1", "filename": "notes.txt", "size": 16, "content_type": "text/plain",
+          "url": .string("http://127.0.0.1:\(discord.ports[1])/files/f1/notes.txt"),
+        ]
+        try Discord.say("read this", with: ["attachments": [file]], to: discord)
+        await Discord.waitForText("the secret is 42", at: discord)
+        try Discord.say("/image", to: discord)
+        let ledger = try #require(await Discord.wait(at: discord) { $0.texts.contains { !$0.files.isEmpty } })
+        #expect(ledger.texts.flatMap(\.files).count == 1)
+      }
+    }
+
+    @Test func `a message is marked once it is stored, and when it has been answered where that is wanted`()
+      async throws
+    {
+      try await Discord.run("dms: true\nreactions: {answered: ✅}") { discord, _ in
+        try Discord.say("hello", id: "123", to: discord)
+        let ledger = try #require(await Discord.wait(at: discord) { $0.all("reacted").count == 2 })
+        #expect(ledger.all("reacted").map { $0["reaction"]?.stringValue } == ["👀", "✅"])
+        #expect(ledger.all("reacted").allSatisfy { $0["id"] == "123" })
+      }
+    }
+
+    @Test func `where a session is only looked in on, one is chosen first, and text goes in as typed`() async throws {
+      try await Discord.run("dms: true\nconversations: {dm: {use: control}}") { discord, _ in
+        try Discord.say("anybody?", to: discord)
+        await Discord.waitForText("You talk to no session yet", at: discord)
+        try Discord.say("/new alpha", to: discord)
+        let quoted: JSONValue = ["id": "5", "content": "another's words", "author": ["id": "7", "username": "bob"]]
+        try Discord.say("hello", with: ["referenced_message": quoted], to: discord)
+        let ledger = try #require(await Discord.waitForText("You wrote: hello", at: discord))
+        #expect(ledger.first("You wrote: hello")?.text.contains("another's words") == false)
+      }
+    }
+  }
+}
