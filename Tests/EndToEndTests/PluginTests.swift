@@ -243,7 +243,7 @@ extension EndToEnd {
 extension EndToEnd {
   @Suite struct CommandTests {
     @Test func `sessions are made, listed, chosen, renamed and closed`() async throws {
-      try await RelayFixture.run { relay in
+      try await RelayFixture.run(sessions: "roots: [/tmp]") { relay in
         func say(_ text: String, _ id: String, _ expected: String) async throws {
           try await relay.messenger.say(text, id: id)
           await relay.messenger.waitForText(expected)
@@ -253,7 +253,7 @@ extension EndToEnd {
         try await say("/stop", "2", "There is no session here yet")
         try await say("/new first", "3", "New session first")
         try await say("/new second --in /tmp", "4", "New session second in /tmp")
-        try await say("/new third --in /no/such", "5", "/no/such is not a folder")
+        try await say("/new third --in /no/such", "5", "/no/such is not among the folders")
         try await say("/sessions", "6", "2. second — asleep ← here")
         try await say("/use fir", "7", "You now talk to first.")
         try await say("/use nothing", "8", "There is no session \"nothing\"")

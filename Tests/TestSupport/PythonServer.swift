@@ -29,15 +29,17 @@ package final class PythonServer: Sendable {
     self.ports = ports
   }
 
-  /// - Parameter name: of its folder.
+  /// - Parameters:
+  ///   - name: of its folder.
+  ///   - script: the file in it.
   package static func run(
-    _ name: String, with python: String = "/usr/bin/env", _ body: (PythonServer) async throws -> Void
+    _ name: String, script: String = "server.py", with python: String = "/usr/bin/env", _ body: (PythonServer) async throws -> Void
   ) async throws {
-    let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/../Fixtures/\(name)/server.py"
+    let path = URL(filePath: #filePath).deletingLastPathComponent().path + "/../Fixtures/\(name)/\(script)"
     let interpreter = python == "/usr/bin/env" ? ["python3"] : []
     let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: "server.py", path: python, arguments: interpreter + [script],
+        name: script, path: python, arguments: interpreter + [path],
         environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]),
       guardian: nil)
     let lines = Locked<[String]>([])

@@ -21,12 +21,12 @@ def begin(data):
     if "message_id" in full:
         full["message"] = world.messages[full.pop("message_id")]
     world.interactions[full["token"]] = {
-        "id": id, "began": time.monotonic(), "answer": None, "channel": data["channel_id"], "user": user["id"],
+        "id": id, "type": data["type"], "began": time.monotonic(), "answer": None, "channel": data["channel_id"], "user": user["id"],
         "original": full.get("message", {}).get("id"), "private": False}
     return full
 
 
-def callback(id, token, data):
+def callback(id, token, data, query):
     one = world.interactions.get(token)
     if one is None or one["id"] != id or time.monotonic() - one["began"] > 3:
         return UNKNOWN_INTERACTION
@@ -47,7 +47,14 @@ def callback(id, token, data):
     elif data["type"] == 9:
         field = words["components"][0]["components"][0]
         tell(happened="form", id=words["custom_id"], title=words["title"], prefill=field.get("value"))
-    return 204, None
+    if query.get("with_response") not in ("true", "1"):
+        return 204, None
+    resource = {"type": data["type"]}
+    if one["original"]:
+        resource["message"] = world.public(world.messages[one["original"]])
+    return 200, {"resource": resource, "interaction": {
+        "id": id, "type": one["type"], "response_message_id": one["original"],
+        "response_message_loading": data["type"] == 5, "response_message_ephemeral": one["private"]}}
 
 
 def create(one, words, private=None):
@@ -67,7 +74,13 @@ def follow_up(token, data):
     one = world.interactions.get(token)
     if one is None or one["answer"] is None:
         return UNKNOWN_WEBHOOK
-    return 200, world.public(create(one, data, bool((data.get("flags") or 0) & world.EPHEMERAL)))
+    if one["answer"] == 5 and one["original"] is None:
+        # The first takes the place of "is thinking…", and is for the same eyes.
+        created = create(one, data)
+        one["original"] = created["id"]
+    else:
+        created = create(one, data, bool((data.get("flags") or 0) & world.EPHEMERAL))
+    return 200, world.public(created)
 
 
 def reply(method, token, message, data):

@@ -88,19 +88,23 @@ class REST(http.server.BaseHTTPRequestHandler):
 
     def bucket(self, channel):
         now = time.monotonic()
-        seconds, count = world.limit["seconds"], world.limit["count"]
-        times = world.sent.setdefault(channel, [])
-        times[:] = [moment for moment in times if now - moment < seconds]
-        reset = seconds - (now - times[0]) if times else seconds
-        refused = len(times) >= count
+        # A window is full of room again as a whole.
+        window = world.sent.setdefault(channel, {"ends": 0, "count": 0})
+        if now >= window["ends"]:
+            window.update(ends=now + world.limit["seconds"], count=0)
+        count = world.limit["count"]
+        refused = window["count"] >= count
         if not refused:
-            times.append(now)
+            window["count"] += 1
+        reset = window["ends"] - now
         headers = [("X-RateLimit-Bucket", "messages"), ("X-RateLimit-Limit", str(count)),
-                   ("X-RateLimit-Remaining", str(count - len(times))), ("X-RateLimit-Reset-After", f"{reset:.3f}"),
+                   ("X-RateLimit-Remaining", str(count - window["count"])), ("X-RateLimit-Reset-After", f"{reset + 0.001:.3f}"),
                    ("X-RateLimit-Reset", f"{time.time() + reset:.3f}")]
         if refused:
+            # What Discord itself refuses has come through its proxy; what that refuses by itself has no such line.
+            headers.append(("Via", "1.1 google"))
             tell(happened="429")
-        return headers, reset if refused else None
+        return headers, reset + 0.001 if refused else None
 
     def perform(self, parts, query, data, uploads):
         match [self.command, *parts]:
@@ -139,7 +143,7 @@ class REST(http.server.BaseHTTPRequestHandler):
                 tell(happened="reacted", id=message, reaction=reaction)
                 return 204, None
             case ["POST", "interactions", id, token, "callback"]:
-                return interactions.callback(id, token, data)
+                return interactions.callback(id, token, data, query)
             case ["POST", "webhooks", _, token]:
                 return interactions.follow_up(token, data)
             case [("GET" | "PATCH" | "DELETE") as method, "webhooks", _, token, "messages", message]:
@@ -150,7 +154,9 @@ class REST(http.server.BaseHTTPRequestHandler):
     def commands(self, parts, data):
         place = parts[3] if parts[2] == "guilds" else None
         if self.command == "PUT":
-            world.commands[place] = [dict(command, id=world.new_id(), version="1") for command in data]
+            world.commands[place] = [
+                dict(command, id=world.new_id(), application_id=parts[1], guild_id=place, version="1", nsfw=False,
+                     default_member_permissions=None) for command in data]
             tell(happened="registered", guild=place, names=[command["name"] for command in data])
         return 200, world.commands.get(place, [])
 

@@ -145,7 +145,7 @@ actor RESTClient {
     // What is no JSON does not come from Discord itself, but from what stands before it.
     let words = (try? JSONCoding.decode(JSONValue.self, from: response.body)) ?? .null
     if response.status == 429 {
-      guard let wait = words["retry_after"]?.doubleValue, response.headers["via"] != nil || settings.allowsPlain else {
+      guard let wait = words["retry_after"]?.doubleValue, response.headers["via"] != nil else {
         limits.refused(route, .init(wait: Self.pauseAfterBlock, isGlobal: true, isShared: false), now: now)
         throw .blocked
       }
