@@ -18,7 +18,7 @@ private let requests: [any WireRequest.Type] = [
   ConversationReopened.self, StateSave.self, MessageSend.self, MessageEdit.self, MessageDelete.self, MessageLookup.self,
   MessageSettled.self, FileSend.self, DialogShow.self, DialogClose.self, TypingSet.self, CommandsChanged.self,
   ReactionSet.self, ThreadCreate.self, PresenceSet.self, FormatRender.self, FormatTool.self, AttachmentsPrepare.self,
-  ControlAttach.self,
+  ControlAttach.self, SetupRequest.self, SetupSay.self, SetupAsk.self, CheckRequest.self,
 ]
 
 private func decodes<Request: WireRequest>(_ type: Request.Type, _ line: [UInt8]) throws -> [String: JSONValue] {

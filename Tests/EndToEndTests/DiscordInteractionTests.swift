@@ -170,6 +170,37 @@ extension EndToEnd {
       }
     }
 
+    @Test func `an interaction that has expired neither silences the bot nor makes a private answer public`()
+      async throws
+    {
+      try await Discord.run { discord, _ in
+        try Discord.say("/new alpha", to: discord)
+        await Discord.waitForText("New session alpha", at: discord)
+        try discord.tell(#"{"do": "expire"}"#)
+        try Discord.use("sessions", at: discord)
+        // Direct messages are private anyway.
+        await Discord.waitForText("Sessions (1):", at: discord)
+        try Discord.use("sessions", channel: Discord.general, at: discord)
+        await Discord.waitForText("came too late to be shown to you alone", at: discord)
+        try Discord.say("hello", to: discord)
+        let ledger = try #require(await Discord.waitForText("You wrote: hello", at: discord))
+        #expect(ledger.texts.filter { $0.channel == Discord.general }.allSatisfy { !$0.text.contains("alpha") })
+      }
+    }
+
+    @Test func `what another machine has answered is not done here`() async throws {
+      try await Discord.run { discord, relay in
+        let command: JSONValue = [
+          "type": 2, "channel_id": .string(Discord.direct), "user": ["id": .string(Discord.ann), "username": "ann"],
+          "data": ["id": "1", "name": "new", "type": 1, "options": [["name": "text", "type": 3, "value": "gamma"]]],
+        ]
+        try Discord.tell(["do": "interact", "interaction": command, "taken": true], discord)
+        try Discord.say("hello", to: discord)
+        await Discord.waitForText("You wrote: hello", at: discord)
+        #expect(try await relay.status().sessions.contains { $0.name == "gamma" } == false)
+      }
+    }
+
     @Test func `a machine without direct messages leaves them and commands elsewhere to another`() async throws {
       try await Discord.run("dms: false") { discord, _ in
         try Discord.say("unheard", to: discord)

@@ -59,6 +59,55 @@ extension EndToEnd {
       }
     }
 
+    /// Two messages of before, in the direct messages and the channel, so that both have been seen.
+    private func sayBefore(_ discord: PythonServer) async throws {
+      try Discord.say("first", to: discord)
+      try Discord.say("in the channel", isGuild: true, channel: Discord.general, to: discord)
+      await Discord.waitForText("You wrote: first", at: discord)
+      await Discord.waitForText("You wrote: [Ann]: in the channel", at: discord)
+    }
+
+    private func breakOff(_ discord: PythonServer) throws {
+      try discord.tell(#"{"do": "invalidate"}"#)
+      try discord.tell(#"{"do": "drop"}"#)
+    }
+
+    @Test func `a plugin that is killed while it fetches what was missed fetches it in its next life`() async throws {
+      try await Discord.run { discord, relay in
+        try await sayBefore(discord)
+        try discord.tell(#"{"do": "history", "seconds": 0.7}"#)
+        try breakOff(discord)
+        try Discord.say("second", to: discord)
+        try Discord.say("and here", isGuild: true, channel: Discord.general, to: discord)
+        // One of the two has been stored, and the other is being asked for.
+        _ = await Discord.wait(at: discord) { $0.all("reacted").count == 3 }
+        try await relay.crash("discord/default")
+        await Discord.waitForText("You wrote: second", at: discord)
+        let ledger = try #require(await Discord.waitForText("You wrote: [Ann]: and here", at: discord))
+        #expect(ledger.texts.count { $0.text.hasPrefix("You wrote: second") } == 1)
+      }
+    }
+
+    @Test func `what cannot be fetched at once is fetched later, and a thread of the break is not passed over`()
+      async throws
+    {
+      try await Discord.run { discord, _ in
+        try await sayBefore(discord)
+        try discord.tell(#"{"do": "history", "failures": [500, 502, 503, 502, 504, 502, 502]}"#)
+        try breakOff(discord)
+        try Discord.say("second", to: discord)
+        try Discord.tell(["do": "begin", "parent": .string(Discord.general), "name": "aside"], discord)
+        let begun = try #require(await Discord.wait(at: discord) { !$0.all("thread").isEmpty })
+        let thread = try #require(begun.all("thread").first?["id"]?.stringValue)
+        try Discord.say("in the thread", isGuild: true, channel: thread, to: discord)
+        try Discord.say("afterwards", isGuild: true, channel: Discord.general, to: discord)
+        await Discord.waitForText("You wrote: second", at: discord)
+        await Discord.waitForText("[Ann]: afterwards", at: discord)
+        let ledger = try #require(await Discord.waitForText("[Ann]: in the thread", at: discord))
+        #expect(ledger.first("[Ann]: in the thread")?.channel == thread)
+      }
+    }
+
     @Test func `a fresh start replays nothing of what was written before`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try Discord.say("long ago", isGuild: true, channel: Discord.general, to: discord)

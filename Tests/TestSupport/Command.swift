@@ -28,12 +28,41 @@ package struct Command: Sendable {
     return Command(exit: exit, output: try await output, errors: try await errors)
   }
 
-  private static func lines(of descriptor: Int32) async throws -> [String] {
+  /// Runs a program that asks: `answer` is told each line of its output, with a way to write one to its input.
+  package static func converse(
+    _ path: String, _ arguments: [String], environment: [String: String],
+    _ answer: @escaping @Sendable (String, (String) -> Void) -> Void
+  ) async throws -> Command {
+    let (child, pipes) = try ChildProcess.spawn(
+      .init(name: path, path: path, arguments: arguments, environment: environment), guardian: nil)
+    let outbox = Outbox(descriptor: pipes.input, limit: 1 << 20)
+    async let output = lines(of: pipes.output) { line in
+      // One that has left reads no answer; its exit says so.
+      answer(line) { try? outbox.send(Array(($0 + "\n").utf8)) }
+    }
+    async let errors = lines(of: pipes.error)
+    let exit = await withTaskCancellationHandler {
+      await child.exit()
+    } onCancel: {
+      child.signal(SIGKILL)
+    }
+    outbox.finish()
+    return Command(exit: exit, output: try await output, errors: try await errors)
+  }
+
+  private static func lines(
+    of descriptor: Int32, tell: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws -> [String] {
     let (stream, arrival) = AsyncStream<String>.makeStream()
     let reader = LineReader(
       descriptor: descriptor, maximumLineLength: 1 << 20,
       handlers: .init(
-        line: { if case .line(let bytes) = $0 { arrival.yield(String(decoding: bytes, as: UTF8.self)) } },
+        line: { framed in
+          guard case .line(let bytes) = framed else { return }
+          let line = String(decoding: bytes, as: UTF8.self)
+          arrival.yield(line)
+          tell(line)
+        },
         end: { arrival.finish() }))
     try reader.start()
     return await stream.reduce(into: []) { $0.append($1) }

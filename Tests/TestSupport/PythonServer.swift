@@ -33,7 +33,8 @@ package final class PythonServer: Sendable {
   ///   - name: of its folder.
   ///   - script: the file in it.
   package static func run(
-    _ name: String, script: String = "server.py", with python: String = "/usr/bin/env", _ body: (PythonServer) async throws -> Void
+    _ name: String, script: String = "server.py", with python: String = "/usr/bin/env",
+    _ body: (PythonServer) async throws -> Void
   ) async throws {
     let path = URL(filePath: #filePath).deletingLastPathComponent().path + "/../Fixtures/\(name)/\(script)"
     let interpreter = python == "/usr/bin/env" ? ["python3"] : []

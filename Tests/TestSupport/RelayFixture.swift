@@ -126,6 +126,13 @@ package final class RelayFixture: Sendable {
       Built.executable("pi-relayd"), arguments, environment: environment.merging(programs.environment) { $1 })
   }
 
+  /// Runs `pi-relayd` with these arguments, answering what it asks.
+  package func converse(
+    _ arguments: String..., answer: @escaping @Sendable (String, (String) -> Void) -> Void
+  ) async throws -> Command {
+    try await Command.converse(Built.executable("pi-relayd"), arguments, environment: environment, answer)
+  }
+
   private var environment: [String: String] {
     ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]
   }

@@ -22,6 +22,15 @@ public protocol Plugin: Sendable {
   /// The plugin's own work, for example reading from its platform; cancelled at shutdown.
   func run() async throws
 
+  /// Asks the person what is needed, tries it, and says what goes into the configuration. Called instead of `start`, in a
+  /// life of its own.
+  ///
+  /// - Parameter known: what is known of the configuration already.
+  func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply
+
+  /// Looks whether a configuration works. Called instead of `start`, in a life of its own.
+  func check(_ config: JSONValue) async throws -> [CheckRequest.Finding]
+
   // What the host may ask. Each answers `methodNotFound` unless implemented.
 
   func send(_ request: MessageSend) async throws -> Receipt
@@ -60,6 +69,12 @@ extension Plugin {
   public static var version: String { "0" }
   public static var kinds: [PluginKind] { [.messenger] }
 
+  public func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
+    throw Self.unsupported(SetupRequest.method)
+  }
+  public func check(_ config: JSONValue) async throws -> [CheckRequest.Finding] {
+    throw Self.unsupported(CheckRequest.method)
+  }
   public func run() async throws {}
   public func shutdown() async {}
 

@@ -61,6 +61,16 @@ extension Plugin {
   /// Answers the first request; nil when the host has to ask again.
   private static func greet(_ request: IncomingRequest, _ peer: Peer) async -> Self? {
     do {
+      if request.method == SetupRequest.method {
+        let known = try request.params(SetupRequest.self).config
+        request.reply(try await Self().setUp(SetupDialogue(peer), known: known))
+        return nil
+      }
+      if request.method == CheckRequest.method {
+        let findings = try await Self().check(try request.params(CheckRequest.self).config)
+        request.reply(CheckRequest.Reply(findings: findings))
+        return nil
+      }
       guard request.method == InitializeRequest.method else {
         throw WireError(.invalidRequest, "initialize comes first")
       }

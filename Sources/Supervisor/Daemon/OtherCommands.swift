@@ -154,6 +154,7 @@ struct Doctor: AsyncParsableCommand {
     } catch {
       note(false, "\(error)")
     }
+    await checkMessengers(config, surroundings, note)
     if surroundings.connect() != nil {
       let status = try await surroundings.ask(ControlStatus())
       note(true, "the daemon runs (pid \(status.pid))")

@@ -3,21 +3,27 @@ import FoundationEssentials
 import Glibc
 import RelayConfig
 import RelayPipes
+import RelayWire
 import Supervisor
 
 struct Setup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Set up a messenger: write its part of relay.yaml, or say what to add.",
+    abstract: "Set up a messenger: ask what it needs, try it, and write its part of relay.yaml.",
     discussion: """
-      Without a name, the messengers that are installed are listed. An existing relay.yaml is never changed: what is \
-      to be added is printed. `--user` admits somebody by the id that the messenger knows; without it nobody is admitted.
+      Without a name, the messengers that are installed are listed. What is already in relay.yaml stays as it is, \
+      comments included, and a copy of the file is kept. Questions can be answered beforehand with --set and \
+      --from-file, or by lines on standard input; a secret is never taken from the command line.
       """)
 
   @Argument(help: "The messenger: the name of its executable in the plugin folder.") var messenger: String?
+  @Option(help: "What this instance is called, where there are several.") var instance = "default"
   @Option(name: .customLong("user"), help: "Somebody who may talk to the agent; may be repeated.") var users: [String] =
     []
+  @Option(help: "The answer to a question, or another setting: NAME=VALUE.") var set: [String] = []
+  @Option(help: "The answer to a question, from the first line of a file: NAME=PATH.") var fromFile: [String] = []
 
   func run() async throws {
+    signal(SIGPIPE, SIG_IGN)
     let surroundings = Surroundings()
     do {
       try surroundings.folders.prepare()
@@ -26,7 +32,7 @@ struct Setup: AsyncParsableCommand {
     }
     let installed = MessengerList(surroundings)
     guard let messenger else { return installed.show() }
-    guard installed.names.contains(messenger) else {
+    guard let path = installed.path(of: messenger) else {
       StandardError.say(
         "pi-relayd: there is no messenger \(messenger). "
           + (installed.names.isEmpty
@@ -34,71 +40,68 @@ struct Setup: AsyncParsableCommand {
             : "Installed: \(installed.names.joined(separator: ", "))."))
       throw ExitStatus.failed
     }
-    try configure(messenger, surroundings)
-  }
-
-  private func configure(_ messenger: String, _ surroundings: Surroundings) throws {
-    let reader = ConfigReader(environment: surroundings.environment)
-    let section = Self.section(for: messenger, users: users)
-    let loaded: ConfigReader.Loaded
+    let file: ConfigurationFile
     do {
-      loaded = try reader.load(surroundings.folders.configurationCandidates)
+      file = try ConfigurationFile(surroundings)
     } catch {
       throw surroundings.fail(error)
     }
-    if let path = loaded.path {
-      guard !loaded.config.messengers.contains(where: { $0.kind == messenger }) else {
-        print("\(path) sets up \(messenger) already. Check it with: pi-relayd config check")
-        return
-      }
-      print("\(path) is yours, so nothing was changed. Add this under `messengers:`, then run: pi-relayd reload\n")
-      print(section)
+    let isThere = file.messengers.contains { $0.kind == messenger && $0.instance == instance }
+    guard !isThere else {
+      print("\(file.path) sets up \(messenger) already. Check it with: pi-relayd doctor")
       return
     }
-    let path = surroundings.folders.home + "/relay.yaml"
-    try write(
-      "# pi-relay. All settings: docs/configuration.md. Check this file with: pi-relayd config check\n\nmessengers:\n"
-        + section + "\n", to: path, surroundings)
-    print("\(path) now sets up \(messenger).")
-    if users.isEmpty { print("Nobody may talk to it yet: put your id into auth.users, as \(messenger) knows it.") }
-    print("Next: pi-relayd start (or, if it runs: pi-relayd reload), then pi-relayd status.")
+    try await configure(messenger, path, file, surroundings)
   }
 
-  static func section(for messenger: String, users: [String]) -> String {
-    let list = users.map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"" }
-    return """
-        \(messenger):
-          default:
-            auth:
-              users: [\(list.joined(separator: ", "))]   # who may talk to the agent; nobody while this is empty
-            # The messenger's own settings go here too; what it misses, `pi-relayd status` says.
-      """
-  }
-
-  private func write(_ text: String, to path: String, _ surroundings: Surroundings) throws {
-    // Never over a file that appeared meanwhile.
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw surroundings.fail(SystemError("open \(path)")) }
-    defer { _ = close(descriptor) }
-    let bytes = Array(text.utf8)
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-      throw surroundings.fail(SystemError("write \(path)"))
+  private func configure(
+    _ messenger: String, _ path: String, _ file: ConfigurationFile, _ surroundings: Surroundings
+  ) async throws {
+    let answers = try SetupAnswers(set: set, fromFile: fromFile)
+    let reply: SetupReply?
+    do {
+      reply = try await SetupConversation(path: path, answers: answers, surroundings: surroundings).run()
+    } catch {
+      throw surroundings.fail(error)
+    }
+    let everyone = users + (reply?.users ?? []).filter { !users.contains($0) }
+    do {
+      var lines = [ConfigurationFile.users(everyone)]
+      for (name, value) in (reply?.settings ?? [:]).sorted(by: { $0.key < $1.key }) {
+        lines.append("\(name): \(ConfigurationFile.text(value))")
+      }
+      for (name, secret) in (reply?.secrets ?? [:]).sorted(by: { $0.key < $1.key }) {
+        let kept = try file.keep(secret, as: "\(messenger)-\(instance)-\(name)")
+        lines.append("\(name)File: \(ConfigurationFile.text(.string(kept)))")
+      }
+      if reply == nil {
+        lines.append("# The messenger's own settings go here too; what it misses, `pi-relayd status` says.")
+      }
+      let isAdded = try file.add(messenger, instance, lines, isTried: reply != nil)
+      guard isAdded, everyone.isEmpty else { return }
+      print("Nobody may talk to it yet: put your id into auth.users, as \(messenger) knows it.")
+    } catch {
+      throw surroundings.fail(error)
     }
   }
 }
 
 /// The messengers that are there to be set up.
 struct MessengerList {
-  let names: [String]
+  private let plugins: [DiscoveredPlugin]
   private let problems: [String]
   private let folder: String
   /// What came with the daemon and is no messenger.
   private static let services = ["attachments", "formatter"]
 
+  var names: [String] { plugins.map(\.name) }
+
+  func path(of name: String) -> String? { plugins.first { $0.name == name }?.path }
+
   init(_ surroundings: Surroundings) {
     folder = surroundings.folders.plugins
     let found = PluginDiscovery(bundledFolder: surroundings.bundledPlugins, droppedFolder: folder).scan()
-    names = found.plugins.map(\.name).filter { !Self.services.contains($0) }.sorted()
+    plugins = found.plugins.filter { !Self.services.contains($0.name) }.sorted { $0.name < $1.name }
     problems = found.problems
   }
 

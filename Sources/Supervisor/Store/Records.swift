@@ -158,9 +158,9 @@ package struct MessageEnd: Sendable, Equatable {
   package static let actionPrefix = "action:"
 
   /// The native command or the press of a button that has ended, as messengers know it.
-  package var interaction: String? {
-    key.id.hasPrefix(Self.commandPrefix) || key.id.hasPrefix(Self.actionPrefix) ? key.id : nil
-  }
+  package var interaction: String? { Self.isInteraction(key.id) ? key.id : nil }
+
+  package static func isInteraction(_ id: String) -> Bool { id.hasPrefix(commandPrefix) || id.hasPrefix(actionPrefix) }
 }
 
 package enum OutboundResult: Sendable, Equatable {

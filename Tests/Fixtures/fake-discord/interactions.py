@@ -6,12 +6,14 @@ from world import tell
 
 UNKNOWN_INTERACTION = (404, {"message": "Unknown interaction", "code": 10062})
 ACKNOWLEDGED = (400, {"message": "Interaction has already been acknowledged.", "code": 40060})
+EXPIRED = (401, {"message": "Invalid Webhook Token", "code": 50027})
 UNKNOWN_WEBHOOK = (404, {"message": "Unknown Webhook", "code": 10015})
 UNKNOWN_MESSAGE = (404, {"message": "Unknown Message", "code": 10008})
 
 
-def begin(data):
-    """Somebody used a command, a button or a form; returns what the gateway says of it."""
+def begin(data, taken=False):
+    """Somebody used a command, a button or a form; returns what the gateway says of it. "taken": another bot of
+    the same token has answered it."""
     id = world.new_id()
     user = (data.get("member") or {}).get("user") or data.get("user")
     full = dict(data, id=id, token=f"token-{id}", application_id=world.BOT["id"], version=1, locale="en-US",
@@ -23,6 +25,8 @@ def begin(data):
     world.interactions[full["token"]] = {
         "id": id, "type": data["type"], "began": time.monotonic(), "answer": None, "channel": data["channel_id"], "user": user["id"],
         "original": full.get("message", {}).get("id"), "private": False}
+    if taken:
+        world.interactions[full["token"]]["answer"] = 5
     return full
 
 
@@ -71,6 +75,8 @@ def change(message, words):
 
 
 def follow_up(token, data):
+    if world.expired["webhooks"]:
+        return EXPIRED
     one = world.interactions.get(token)
     if one is None or one["answer"] is None:
         return UNKNOWN_WEBHOOK
@@ -84,6 +90,8 @@ def follow_up(token, data):
 
 
 def reply(method, token, message, data):
+    if world.expired["webhooks"]:
+        return EXPIRED
     one = world.interactions.get(token)
     if one is None or one["answer"] is None:
         return UNKNOWN_WEBHOOK

@@ -62,6 +62,12 @@ class REST(http.server.BaseHTTPRequestHandler):
         if parts[0] == "files":
             found = world.files.get(parts[1])
             return self.say(200, found) if found is not None else self.say(*NOT_FOUND)
+        if parts[0] == "interactions":
+            time.sleep(0.05)  # As far away as Discord is.
+        if parts[2:] == ["messages"] and self.command == "GET":
+            time.sleep(world.history["seconds"])
+            if world.history["failures"]:
+                return self.say(world.history["failures"].pop(0), {"message": "as wished", "code": 0})
         isOpen = parts[0] in ("interactions", "webhooks")
         if not isOpen and self.headers.get("Authorization") != "Bot " + world.TOKEN:
             return self.say(401, {"message": "401: Unauthorized", "code": 0})
@@ -114,12 +120,13 @@ class REST(http.server.BaseHTTPRequestHandler):
             case ["GET", "users", "@me"]:
                 return 200, world.BOT
             case ["GET", "users", "@me", "guilds"]:
-                return 200, [] if int(query.get("after", 0)) >= int(world.GUILD) else [
+                isIn = world.application["invited"] and int(query.get("after", 0)) < int(world.GUILD)
+                return 200, [] if not isIn else [
                     {"id": world.GUILD, "name": "Workshop", "icon": None, "owner": False, "permissions": "0"}]
             case ["POST", "users", "@me", "channels"]:
                 return 200, world.direct_channel(data["recipient_id"])
             case ["GET", "applications", "@me"] | ["GET", "oauth2", "applications", "@me"]:
-                return 200, {"id": world.BOT["id"], "name": "relay", "flags": 0, "bot_public": False, "description": "",
+                return 200, {"id": world.BOT["id"], "name": "relay", "flags": world.application["flags"], "bot_public": False, "description": "",
                              "icon": None, "bot_require_code_grant": False, "verify_key": "", "owner": world.ANN,
                              "team": None, "summary": "", "redirect_uris": [], "interactions_endpoint_url": None,
                              "role_connections_verification_url": None}
@@ -128,7 +135,7 @@ class REST(http.server.BaseHTTPRequestHandler):
             case ["GET", "guilds", world.GUILD]:
                 return 200, world.guild()
             case ["GET", "guilds", _, "members", user]:
-                known = world.members.get(user)
+                known = {"user": world.BOT} if user == world.BOT["id"] else world.members.get(user)
                 return (200, world.member(known["user"])) if known else (404, {"message": "Unknown Member", "code": 10007})
             case ["GET", "channels", channel]:
                 found = world.channels.get(channel)

@@ -4,6 +4,10 @@ JSON on standard output.
     {"do": "say", "message": {...}}     somebody writes: MESSAGE_CREATE, and it is part of the channel's history
                                         (MESSAGE_UPDATE, MESSAGE_DELETE and others with "event")
     {"do": "interact", "interaction": {...}}  somebody uses a command, a button ("message_id" names its message), a form
+                                        ("taken": another bot of the same token has answered it)
+    {"do": "begin", "parent": ..., "name": ...}  somebody opens a thread
+    {"do": "history", "seconds": 1, "failures": [502]}  how slowly, and with which failures first, old messages are told
+    {"do": "expire"}                    tokens of interactions count for nothing any more
     {"do": "thread", "id": ..., "archived": true}  somebody puts a thread away; with "deleted" deletes it
     {"do": "drop"}                      break every gateway connection off
     {"do": "close", "code": 4014}       close them with a code
@@ -11,6 +15,8 @@ JSON on standard output.
     {"do": "invalidate"}                forget all sessions
     {"do": "fail", "statuses": [503]}   answer the next requests for messages with these; 0 does what is asked and hangs up
     {"do": "limit", "count": 5, "seconds": 5}  requests that one channel's bucket takes in that time
+    {"do": "portal", "flags": 0, "invited": false}  what the developer portal and the invitation have done
+    {"do": "deny", "channel": ..., "bits": "34359738368"}  a channel denies everyone permissions
     {"do": "file", "id": ..., "text": ...}     a file, to be had at /files/ID/NAME
 """
 import asyncio
@@ -60,10 +66,19 @@ async def obey(command):
         await say(command)
     elif what == "interact":
         with world.lock:
-            data = interactions.begin(command["interaction"])
+            data = interactions.begin(command["interaction"], command.get("taken", False))
         await gateway.broadcast("INTERACTION_CREATE", data)
     elif what == "thread":
         await put_away(command)
+    elif what == "begin":
+        with world.lock:
+            thread = world.channel(world.new_id(), command["name"], 11, command["parent"])
+        world.tell(happened="thread", id=thread["id"], parent=command["parent"], name=command["name"])
+        await gateway.broadcast("THREAD_CREATE", thread)
+    elif what == "history":
+        world.history.update(seconds=command.get("seconds", 0), failures=command.get("failures", []))
+    elif what == "expire":
+        world.expired["webhooks"] = True
     elif what == "drop":
         for connection in list(gateway.connections):
             connection.socket.transport.abort()
@@ -78,6 +93,11 @@ async def obey(command):
         world.failures.extend(command["statuses"])
     elif what == "limit":
         world.limit.update(count=command["count"], seconds=command["seconds"])
+    elif what == "portal":
+        world.application.update({key: command[key] for key in ("flags", "invited") if key in command})
+    elif what == "deny":
+        world.channels[command["channel"]]["permission_overwrites"] = [
+            {"id": world.GUILD, "type": 0, "allow": "0", "deny": command["bits"]}]
     elif what == "file":
         world.files[command["id"]] = command["text"].encode()
 

@@ -27,6 +27,12 @@ files = {}
 limit = {"count": 5, "seconds": 0.2}
 sent = {}
 failures = []
+# How slowly what was written is told, and with which failures first.
+history = {"seconds": 0, "failures": []}
+# Tokens of interactions count for nothing any more.
+expired = {"webhooks": False}
+# As the developer portal has it: whether it reads messages, and whether it was invited.
+application = {"flags": 1 << 19, "invited": True}
 members = {ANN["id"]: {"user": ANN, "roles": [ROLE]}}
 broadcast = None
 
@@ -80,7 +86,7 @@ def direct_channel(user):
 
 def guild():
     role = {"id": GUILD, "name": "@everyone", "color": 0, "colors": {"primary_color": 0}, "hoist": False, "position": 0,
-            "permissions": "2251799813685247", "managed": False, "mentionable": False, "flags": 0}
+            "permissions": "2251799813685239", "managed": False, "mentionable": False, "flags": 0}
     return {
         "id": GUILD, "name": "Workshop", "owner_id": ANN["id"], "icon": None, "splash": None, "discovery_splash": None,
         "afk_channel_id": None, "afk_timeout": 300, "verification_level": 0, "default_message_notifications": 0,
@@ -98,7 +104,7 @@ def guild():
 
 def member(user):
     return {"user": user, "nick": None, "roles": members.get(user["id"], {}).get("roles", []), "joined_at": now(),
-            "deaf": False, "mute": False, "flags": 0, "permissions": "2251799813685247"}
+            "deaf": False, "mute": False, "flags": 0, "permissions": "2251799813685239"}
 
 
 def message(channel, author, content, **more):

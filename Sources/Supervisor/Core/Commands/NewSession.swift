@@ -14,7 +14,7 @@ struct NewSession: Equatable {
     let parts = (" " + arguments).split(separator: " -- ", maxSplits: 1, omittingEmptySubsequences: false)
     let task = parts.count > 1 ? String(parts[1]).trimmingWhitespace() : ""
     self.task = task.isEmpty ? nil : task
-    var words = parts[0].split(separator: " ").map(String.init)
+    var words = Self.words(String(parts[0]))
     func option(_ name: String) -> String? {
       guard let index = words.firstIndex(of: name), index + 1 < words.count else { return nil }
       defer { words.removeSubrange(index...index + 1) }
@@ -24,16 +24,39 @@ struct NewSession: Equatable {
     model = option("--model")
     name = words.isEmpty ? nil : words.joined(separator: " ")
   }
+
+  /// Split at blanks, but not within quotes.
+  private static func words(_ text: String) -> [String] {
+    var (words, word) = ([String](), "")
+    var quote: Character?
+    for character in text {
+      if character == quote {
+        quote = nil
+      } else if quote == nil, word.isEmpty, character == "\"" || character == "'" {
+        quote = character
+      } else if quote == nil, character == " " {
+        if !word.isEmpty { words.append(word) }
+        word = ""
+      } else {
+        word.append(character)
+      }
+    }
+    return word.isEmpty ? words : words + [word]
+  }
 }
 
 /// Folders in which people may have sessions begun from chat.
 enum SessionRoots {
-  /// Whether a folder is one of the roots or lies beneath one, links resolved.
-  static func allow(_ folder: String, _ roots: [String]) -> Bool {
-    guard let folder = resolved(folder) else { return false }
-    return roots.compactMap(resolved).contains { root in
-      folder == root || folder.hasPrefix(root == "/" ? root : root + "/")
+  /// A folder with its links resolved; nil when it is neither one of the roots nor beneath one, or is no folder.
+  static func resolved(_ folder: String, within roots: [String]) -> String? {
+    // What is not named as a whole would depend on where the daemon was started.
+    guard folder.hasPrefix("/"), let real = resolved(folder) else { return nil }
+    var status = stat()
+    guard stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    let isWithin = roots.compactMap(resolved).contains { root in
+      real == root || real.hasPrefix(root == "/" ? root : root + "/")
     }
+    return isWithin ? real : nil
   }
 
   private static func resolved(_ path: String) -> String? {

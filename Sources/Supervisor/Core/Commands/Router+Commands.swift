@@ -75,8 +75,8 @@ extension Router {
   }
 
   @Sendable static func new(_ router: Router, _ call: CommandCall) async -> String? {
-    let wish = NewSession(call.arguments)
-    if let problem = await router.problem(with: wish, call.link) { return problem }
+    var wish = NewSession(call.arguments)
+    if let problem = await router.problem(with: &wish, call.link) { return problem }
     let session = await router.makeSession(
       call.key, call.link, name: wish.name, directory: wish.folder, model: wish.model)
     await router.bind(call, to: session)
@@ -140,8 +140,8 @@ extension Router {
       return "The next run uses \(SafeText.line(call.arguments, limit: 80))."
     }
     let current = await session.status().model ?? "the agent's default"
-    guard let models = await session.availableModels(), !models.isEmpty else { return "Model: \(current)" }
-    let names = models.prefix(40).map { ($0.provider.map { "\($0)/" } ?? "") + $0.id }
+    let names = await session.modelNames().prefix(40)
+    guard !names.isEmpty else { return "Model: \(current)" }
     return "Model: \(current)\nAvailable: \(names.joined(separator: ", "))"
   }
 

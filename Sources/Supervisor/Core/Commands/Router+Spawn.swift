@@ -6,12 +6,15 @@ internal import RelayWire
 
 // Sessions with a folder of their own, and threads for them.
 extension Router {
-  /// Why a session cannot be begun like this; nil when it can.
-  func problem(with wish: NewSession, _ link: PluginLink) async -> String? {
+  /// Why a session cannot be begun like this; nil when it can. The folder is then named as it really is: a link may lead
+  /// elsewhere tomorrow.
+  func problem(with wish: inout NewSession, _ link: PluginLink) async -> String? {
     guard let folder = wish.folder else { return nil }
     let shown = SafeText.line(folder, limit: 200)
     // A terminal's user may go anywhere; from chat only where relay.yaml says, and elsewhere nothing is told.
-    if !link.isLocal, await !host.mayWork(in: folder) {
+    if !link.isLocal {
+      wish.folder = await host.workplace(folder)
+      if wish.folder != nil { return nil }
       return "\(shown) is not among the folders in which sessions may be begun from here: sessions.roots in relay.yaml "
         + "lists them."
     }
@@ -23,12 +26,12 @@ extension Router {
   }
 
   @Sendable static func spawn(_ router: Router, _ call: CommandCall) async -> String? {
-    let wish = NewSession(call.arguments)
+    var wish = NewSession(call.arguments)
     let place = call.message.conversation
     guard call.link.capabilities.threads == true, place.kind != .dm else {
       return "A thread can be opened only in a channel; here /new begins a session."
     }
-    if let problem = await router.problem(with: wish, call.link) { return problem }
+    if let problem = await router.problem(with: &wish, call.link) { return problem }
     let title = wish.name ?? wish.folder?.split(separator: "/").last.map(String.init) ?? "session"
     let thread: Conversation
     do {
@@ -90,13 +93,12 @@ extension Router {
     let isShared = try await store.conversations(of: session.id).contains { $0 != key }
     guard closing.deleted == true else {
       // One that works goes on to its end, and sleeps when it has been idle for long.
-      if !isShared { _ = await session.makeRoom() }
+      if !isShared { nursery.add { _ = await session.makeRoom() } }
       return
     }
-    if !isShared, closing.conversation.kind == .thread {
-      await host.close(session)
-      log("\(key): its thread was deleted, and so the session \(await session.name) is closed")
-    }
     await unbind(key)
+    guard !isShared, closing.conversation.kind == .thread else { return }
+    log("\(key): its thread was deleted, and so the session \(await session.name) is closed")
+    nursery.add { [host] in await host.close(session) }
   }
 }

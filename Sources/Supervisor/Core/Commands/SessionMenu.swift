@@ -7,6 +7,8 @@ struct SessionMenu {
   let buttons: [[Button]]?
 
   private static let usualPage = 40
+  /// Of a page's lines, in UTF-16 units: the shortest messages there are hold 2,000.
+  private static let longestText = 1_800
 
   /// - Parameters:
   ///   - current: the session that the conversation talks to.
@@ -19,13 +21,14 @@ struct SessionMenu {
       return
     }
     let limits = limits.flatMap { $0.idLength >= Self.longestID ? $0 : nil }
-    let size = Self.pageSize(sessions.count, hasCurrent: current != nil, limits)
+    let lines = sessions.enumerated().map { Self.line($0.offset + 1, $0.element, current) }
+    let size = Self.pageSize(lines, hasCurrent: current != nil, limits)
     let pages = (sessions.count + size - 1) / size
     let page = min(max(page, 1), pages)
     let shown = sessions.enumerated().dropFirst((page - 1) * size).prefix(size)
     let title = "Sessions (\(sessions.count))" + (pages > 1 ? ", page \(page) of \(pages)" : "") + ":"
     let more = page < pages ? ["/sessions \(page + 1) shows more."] : []
-    text = ([title] + shown.map { Self.line($0.offset + 1, $0.element, current) } + more).joined(separator: "\n")
+    text = ([title] + shown.map { lines[$0.offset] } + more).joined(separator: "\n")
     buttons = limits.map { limits in
       let all = shown.map { Self.button($0.element, current, limits) }
       let rows = stride(from: 0, to: all.count, by: limits.perRow).map {
@@ -36,15 +39,26 @@ struct SessionMenu {
     }
   }
 
-  private static func pageSize(_ count: Int, hasCurrent: Bool, _ limits: ButtonLimits?) -> Int {
-    guard let limits else { return usualPage }
-    let isAllOnOne = !hasCurrent && count <= limits.rows * limits.perRow
-    return isAllOnOne ? count : max(1, limits.rows - 1) * limits.perRow
+  /// As many as there are buttons for, and whose lines fit into one message.
+  private static func pageSize(_ lines: [String], hasCurrent: Bool, _ limits: ButtonLimits?) -> Int {
+    var size = usualPage
+    if let limits {
+      let isAllOnOne = !hasCurrent && lines.count <= limits.rows * limits.perRow
+      size = isAllOnOne ? lines.count : max(1, limits.rows - 1) * limits.perRow
+    }
+    while size > 1, longestPage(lines, size) > longestText { size -= 1 }
+    return size
+  }
+
+  private static func longestPage(_ lines: [String], _ size: Int) -> Int {
+    stride(from: 0, to: lines.count, by: size).map { start in
+      lines[start..<min(start + size, lines.count)].reduce(0) { $0 + $1.utf16.count + 1 }
+    }.max() ?? 0
   }
 
   private static func line(_ number: Int, _ status: SessionStatus, _ current: String?) -> String {
     "\(number). \(status.name) — \(Router.word(for: status))"
-      + (status.model.map { " — \($0)" } ?? "") + (status.id == current ? " ← here" : "")
+      + (status.model.map { " — \(SafeText.line($0, limit: 60))" } ?? "") + (status.id == current ? " ← here" : "")
   }
 
   private static func button(_ status: SessionStatus, _ current: String?, _ limits: ButtonLimits) -> Button {

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import RelayPipes
 package import RelayWire
@@ -39,9 +38,9 @@ package struct ConformanceKit: Sendable {
       tell(Result(check: check, passed: problem == nil, detail: problem))
       if problem != nil { allPassed = false }
     }
-    let life: Life
+    let life: PluginTrial
     do {
-      life = try start()
+      life = try PluginTrial(path: path, environment: environment, folder: folder, clock: clock)
     } catch {
       note("starts", "\(error)")
       return false
@@ -64,56 +63,13 @@ package struct ConformanceKit: Sendable {
     return allPassed
   }
 
-  // MARK: - One life
-
-  private final class Life: Sendable {
-    let child: ChildProcess
-    let peer: Peer
-    let oddities: Locked<[String]>
-    let arrivals = Locked<Int>(0)
-
-    init(child: ChildProcess, peer: Peer, oddities: Locked<[String]>) {
-      self.child = child
-      self.peer = peer
-      self.oddities = oddities
-    }
-  }
-
-  private func start() throws -> Life {
-    let marker = "\(Guardian.markerName)=check-\(getpid())"
-    let (child, pipes) = try ChildProcess.spawn(
-      .init(
-        name: path, path: path, environment: ChildEnvironment.plugin(from: environment, markers: [marker]),
-        directory: folder),
-      guardian: nil)
-    let oddities = Locked<[String]>([])
-    let peer = Peer(
-      input: pipes.output, output: pipes.input, clock: clock,
-      oddity: { oddity in
-        switch oddity {
-        case .notProtocol(let beginning): oddities.withLock { $0.append("it printed \(beginning.debugDescription)") }
-        case .tooLong(let bytes): oddities.withLock { $0.append("it printed a line of \(bytes) bytes") }
-        case .unfinished: oddities.withLock { $0.append("its output ended in the middle of a line") }
-        case .unknownAnswer, .ignoredNotification: break
-        }
-      })
-    let errors = LineReader(
-      descriptor: pipes.error, maximumLineLength: 1 << 16, loop: .logs,
-      handlers: .init(line: { framed in
-        if case .line(let bytes) = framed { StandardError.say("  | " + String(decoding: bytes, as: UTF8.self)) }
-      }))
-    try errors.start()
-    try peer.start()
-    return Life(child: child, peer: peer, oddities: oddities)
-  }
-
   private struct Greeting {
     var about: InitializeReply?
     var problem: String?
     var isConfigurationError = false
   }
 
-  private func greet(_ life: Life) async -> Greeting {
+  private func greet(_ life: PluginTrial) async -> Greeting {
     let request = InitializeRequest(
       protocolVersions: [1, 9_999], host: HostDescription(name: "conformance kit", version: Product.version),
       instance: "check", config: config, dataDir: folder, spoolDir: folder)
@@ -140,7 +96,7 @@ package struct ConformanceKit: Sendable {
 
   // MARK: - Checks
 
-  private typealias Check = (String, (Life) async -> String?)
+  private typealias Check = (String, (PluginTrial) async -> String?)
 
   private func checks(_ about: InitializeReply) -> [Check] {
     var checks: [Check] = [
@@ -169,7 +125,7 @@ package struct ConformanceKit: Sendable {
     return checks
   }
 
-  private func expectAnswer(_ request: some WireRequest, _ life: Life) async -> String? {
+  private func expectAnswer(_ request: some WireRequest, _ life: PluginTrial) async -> String? {
     do {
       _ = try await life.peer.request(request, within: Self.answerLimit)
       return nil
@@ -189,7 +145,7 @@ package struct ConformanceKit: Sendable {
     var somethingNew = ["a": 1]
   }
 
-  private func expectMethodNotFound(_ life: Life) async -> String? {
+  private func expectMethodNotFound(_ life: PluginTrial) async -> String? {
     do {
       _ = try await life.peer.request(Unknown(), within: Self.answerLimit)
       return "it answered with a result"
@@ -200,7 +156,7 @@ package struct ConformanceKit: Sendable {
     }
   }
 
-  private func expectAllAnswered(_ life: Life) async -> String? {
+  private func expectAllAnswered(_ life: PluginTrial) async -> String? {
     await withTaskGroup(of: String?.self) { group in
       for _ in 0..<20 { group.addTask { await expectAnswer(Ping(), life) } }
       var problem: String?
@@ -209,7 +165,7 @@ package struct ConformanceKit: Sendable {
     }
   }
 
-  private func expectReceipt(_ text: String, _ life: Life) async -> String? {
+  private func expectReceipt(_ text: String, _ life: PluginTrial) async -> String? {
     let request = MessageSend(key: "check-\(text.hashValue)", conversation: "check", text: text)
     do {
       let receipt = try await life.peer.request(request, within: Self.answerLimit)
@@ -222,7 +178,7 @@ package struct ConformanceKit: Sendable {
     }
   }
 
-  private func expectRendering(_ life: Life) async -> String? {
+  private func expectRendering(_ life: PluginTrial) async -> String? {
     let request = FormatRender(
       text: String(repeating: "word ", count: 100), dialect: "plain", limit: 60, unit: .utf16, final: true)
     do {
@@ -234,11 +190,7 @@ package struct ConformanceKit: Sendable {
     }
   }
 
-  private func leaves(_ life: Life) async -> String? {
-    life.peer.finish()
-    let began = clock
-    let exit = await life.child.tearDown([.wait(.seconds(5))], clock: began)
-    life.peer.close()
-    return exit == .signaled(SIGKILL) ? "it was still there and had to be killed" : nil
+  private func leaves(_ life: PluginTrial) async -> String? {
+    await life.end(clock: clock) == .signaled(SIGKILL) ? "it was still there and had to be killed" : nil
   }
 }

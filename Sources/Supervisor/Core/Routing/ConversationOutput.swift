@@ -10,7 +10,7 @@ internal import RelayWire
 actor ConversationOutput {
   enum Item: Sendable {
     case event(SessionEvent)
-    case say(String, MessageRole, buttons: [[Button]]?)
+    case say(String, MessageRole, buttons: [[Button]]?, replyTo: String? = nil)
     /// Says how a message ended of which nothing else is heard, and ends it.
     case report(String, MessageEnd, buttons: [[Button]]? = nil)
     /// Says something new in place of what a message shows, which ends another.
@@ -137,9 +137,9 @@ actor ConversationOutput {
     meetMessenger()
     switch item {
     case .event(let event): await handle(event)
-    case .say(let text, let role, let buttons):
+    case .say(let text, let role, let buttons, let replyTo):
       await breakStream()
-      await say(text, role, buttons: buttons)
+      await say(text, role, buttons: buttons, replyTo: replyTo)
     case .report(let text, let end, let buttons):
       await breakStream()
       // What is not stored has not ended: the next daemon goes on with it.
@@ -265,13 +265,15 @@ actor ConversationOutput {
   /// - Returns: false when it could not be recorded.
   @discardableResult
   func say(
-    _ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, ending: MessageEnd? = nil
+    _ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil,
+    ending: MessageEnd? = nil
   ) async -> Bool {
     let unit = capabilities.lengthUnit ?? .utf16
     let pieces = PlainText.split(text, limit: limit, unit: unit)
     let records = pieces.enumerated().map { index, piece in
       delivery.compose(
-        piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil, replyTo: ending?.interaction)
+        piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil,
+        replyTo: replyTo ?? ending?.interaction)
     }
     guard await delivery.record(records, ending: ending) else { return false }
     for record in records { _ = await delivery.sendRecorded(record) }

@@ -104,19 +104,19 @@ extension Router {
   private func run(_ command: Command, _ call: CommandCall, _ key: ConversationKey) async {
     switch command.weight {
     case .prompt:
-      if let answer = await command.run(self, call) { await say(answer, to: key) }
+      if let answer = await command.run(self, call) { await say(answer, to: key, about: call.message.id) }
       return
     case .lasting:
       guard await begin(call.message, key) else {
-        return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key)
+        return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key, about: call.message.id)
       }
-      if let answer = await command.run(self, call) { await say(answer, to: key) }
+      if let answer = await command.run(self, call) { await say(answer, to: key, about: call.message.id) }
       return
     case .light: break
     case .urgent: _ = await begin(call.message, key)
     case .recorded:
       guard await begin(call.message, key) else {
-        return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key)
+        return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key, about: call.message.id)
       }
     }
     let text = await command.run(self, call)

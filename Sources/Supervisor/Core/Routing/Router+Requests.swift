@@ -20,7 +20,11 @@ extension Router {
       case MessageDeleted.method: try await deleted(request.params(MessageDeleted.self), link, request)
       case CommandInvoked.method: try invoked(request.params(CommandInvoked.self), link, request)
       case ActionInvoked.method: try await pressed(request.params(ActionInvoked.self), link, request)
-      case CommandComplete.method: try await complete(request.params(CommandComplete.self), link, request)
+      case CommandComplete.method:
+        let ask = try request.params(CommandComplete.self)
+        try requireMessenger(link)
+        // An agent may be asked for it, which must not hold up what people write.
+        nursery.add { [self] in await complete(ask, link, request) }
       case ConversationClosed.method:
         try requireMessenger(link)
         try await closed(request.params(ConversationClosed.self), link)
@@ -181,8 +185,7 @@ extension Router {
   /// What the press of a button is stored and settled under.
   static func id(of action: ActionInvoked) -> String { MessageEnd.actionPrefix + action.id }
 
-  private func complete(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async throws {
-    try requireMessenger(link)
+  private func complete(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async {
     guard Authorisation.allows(ask.sender, through: link) else {
       request.reply(CommandComplete.Reply(completions: []))
       return
@@ -199,6 +202,9 @@ extension Router {
     request.reply(CommandComplete.Reply(completions: names.map { "/\($0)" }.filter { $0.hasPrefix(text) }.sorted()))
   }
 
+  /// Nobody waits for completions for long.
+  private static let completionLimit: Duration = .milliseconds(1_500)
+
   private func argumentsCompleting(_ ask: CommandComplete, _ link: PluginLink) async -> [String] {
     let parts = ask.text.split(separator: " ", maxSplits: 1).map(String.init)
     guard let name = parts.first?.trimmingPrefixSlash(), CommandRegistry.command(name)?.completes == true else {
@@ -208,8 +214,11 @@ extension Router {
     switch name {
     case "use": known = await host.statuses().map(\.name)
     case "model":
-      let models = await boundSession(key(link, ask.conversation))?.availableModels() ?? []
-      known = models.map { ($0.provider.map { "\($0)/" } ?? "") + $0.id }
+      let session = await boundSession(key(link, ask.conversation))
+      let names = try? await withDeadline(Self.completionLimit, clock: timekeeper.clock) {
+        await session?.modelNames() ?? []
+      }
+      known = names ?? []
     default: known = CommandRegistry.all.map(\.name)
     }
     let wish = (parts.count > 1 ? parts[1] : "").lowercased()

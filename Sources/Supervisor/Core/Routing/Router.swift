@@ -226,8 +226,10 @@ package actor Router: PluginAudience {
     return place
   }
 
-  func say(_ text: String, to key: ConversationKey) async {
-    places[key]?.output.post(.say(text, .notice, buttons: nil))
+  /// - Parameter message: what this is said to, and does not end yet.
+  func say(_ text: String, to key: ConversationKey, about message: String? = nil) async {
+    places[key]?.output.post(
+      .say(text, .notice, buttons: nil, replyTo: message.flatMap { MessageEnd.isInteraction($0) ? $0 : nil }))
   }
 
   func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {

@@ -202,11 +202,12 @@ package actor Session {
     return commands
   }
 
-  package func availableModels() async -> [PiState.Model]? {
-    guard let connection, let answer = try? await connection.send(.getAvailableModels, within: pi.answerTimeout) else {
-      return nil
-    }
-    return try? answer.data(PiModelList.self).models
+  /// The models that the agent knows, with their providers; none while it sleeps.
+  package func modelNames() async -> [String] {
+    guard let connection, let answer = try? await connection.send(.getAvailableModels, within: pi.answerTimeout),
+      let models = try? answer.data(PiModelList.self).models
+    else { return [] }
+    return models.map { ($0.provider.map { "\($0)/" } ?? "") + $0.id }
   }
 
   /// Ends an idle agent to make room; it is started again when needed. False when it is not idle.

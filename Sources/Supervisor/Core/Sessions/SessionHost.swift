@@ -79,8 +79,8 @@ package actor SessionHost {
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
 
-  /// Whether people may have a session begun there from chat.
-  func mayWork(in folder: String) -> Bool { SessionRoots.allow(folder, settings.roots) }
+  /// Where people may have a session begun from chat, links resolved; nil where they may not.
+  func workplace(_ folder: String) -> String? { SessionRoots.resolved(folder, within: settings.roots) }
 
   func tell(_ text: String) { surroundings.log(text) }
 

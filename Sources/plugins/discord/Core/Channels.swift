@@ -82,6 +82,19 @@ final class Channels: Sendable {
     }
   }
 
+  /// Whether several people may read what is said there; where that is not known, they may.
+  func isShared(_ channel: String) async -> Bool {
+    if configured.contains(channel) || known.withLock({ $0[channel] }) != nil { return true }
+    if direct.withLock({ $0.values.contains(channel) }) { return false }
+    guard let place = try? await rest.ask(.channel(channel)) else { return true }
+    return place["guild_id"]?.stringValue != nil
+  }
+
+  /// Direct messages with somebody, as far as they are open.
+  func knownDirectMessages(with user: String, or channel: String) -> Conversation {
+    Conversation(id: direct.withLock { $0[user] } ?? channel, kind: .dm)
+  }
+
   func forget(_ id: String) { known.withLock { $0[id] = nil } }
 
   /// The channel of direct messages with somebody.

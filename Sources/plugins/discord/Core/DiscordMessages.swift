@@ -15,7 +15,7 @@ enum DiscordMessages {
     let (text, isForwarded) = words(of: data)
     return MessageReceived(
       id: id, conversation: conversation, sender: sender, text: text, mention: mentions(data, me) ? true : nil,
-      replyTo: quoted(data["referenced_message"]), attachments: attachments(data),
+      replyTo: quoted(data["referenced_message"]), attachments: attachments(isForwarded ? forwarded(data) : data),
       forwarded: isForwarded ? true : nil)
   }
 
@@ -53,10 +53,15 @@ enum DiscordMessages {
     member?["nick"]?.stringValue ?? author?["global_name"]?.stringValue ?? author?["username"]?.stringValue ?? "?"
   }
 
+  /// The message that was forwarded.
+  private static func forwarded(_ data: JSONValue) -> JSONValue {
+    guard case .array(let snapshots)? = data["message_snapshots"] else { return .null }
+    return snapshots.first?["message"] ?? .null
+  }
+
   private static func words(of data: JSONValue) -> (String, isForwarded: Bool) {
-    if case .array(let snapshots)? = data["message_snapshots"], let first = snapshots.first {
-      return (first["message"]?["content"]?.stringValue ?? "", true)
-    }
+    let original = forwarded(data)
+    if original != .null { return (original["content"]?.stringValue ?? "", true) }
     return (data["content"]?.stringValue ?? "", false)
   }
 

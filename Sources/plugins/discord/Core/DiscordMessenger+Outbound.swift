@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 package import PluginSDK
 internal import RelayHTTP
 internal import RelayPipes
@@ -12,8 +11,13 @@ extension DiscordMessenger {
 
   package func send(_ request: MessageSend) async throws -> Receipt {
     let body = content(request.text, Components.rows(request.buttons))
-    if let interaction = request.replyTo, let message = try await reply(body, to: interaction) {
-      return Receipt(message: message)
+    if let interaction = request.replyTo {
+      if let message = try await reply(body, to: interaction) { return Receipt(message: message) }
+      // What was for one pair of eyes is not for all.
+      if await channels.isShared(request.conversation) {
+        let late = "The answer to a command came too late to be shown to you alone; use the command again."
+        return try await create(content(late), key: request.key, in: request.conversation)
+      }
     }
     return try await create(body, key: request.key, in: request.conversation)
   }
@@ -78,7 +82,7 @@ extension DiscordMessenger {
 
   package func sendFile(_ request: FileSend) async throws -> Receipt {
     let name = request.name.isEmpty ? "file" : request.name
-    let size = (try? FileManager.default.attributesOfItem(atPath: request.path)[.size] as? Int) ?? 0
+    let size = UploadLimits.size(of: request.path)
     do {
       if size > UploadLimits.least, size > (try await uploads.limit(in: request.conversation)) {
         throw DeliveryFailure.tooLarge("\(name) has \(size) bytes, which is more than Discord takes here")
@@ -95,7 +99,7 @@ extension DiscordMessenger {
 
   package func showDialog(_ request: DialogShow) async throws -> Receipt {
     if request.kind == .input || request.kind == .editor {
-      await interactions.remember(Components.Form(request), of: request.dialog)
+      interactions.remember(Components.Form(request), of: request.dialog)
     }
     return try await create(
       content(request.text, Components.rows(of: request)), key: request.key, in: request.conversation)

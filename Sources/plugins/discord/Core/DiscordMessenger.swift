@@ -20,7 +20,14 @@ package actor DiscordMessenger {
   private let gateway = Latch<GatewayClient>()
   private var presence: String?
   private var state: DiscordState
+  private var session: GatewaySession?
   private var keptSequence = 0
+  /// Sequences of events that the host does not have yet, though later ones.
+  private var underWay: Set<Int> = []
+  /// The watermarks at the beginning of a session, until all that was missed has been fetched; then nil.
+  private var before: DiscordState?
+  /// Servers of a new session that have not been told of yet.
+  private var unmet: Set<String> = []
   /// The bot's own id.
   private var me: String?
 
@@ -58,7 +65,14 @@ package actor DiscordMessenger {
   /// Stays connected until cancelled.
   package func run() async throws {
     let gateway = GatewayClient(
-      rest, resuming: state.gateway, handle: { try await self.handle($0) }, log: { [host] in host.log($0) })
+      rest, resuming: state.gateway,
+      arrived: { [interactions] event in
+        switch event.name {
+        case "INTERACTION_CREATE": interactions.arrived(event.data)
+        case "READY", "RESUMED": interactions.connected()
+        default: break
+        }
+      }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) })
     self.gateway.set(gateway)
     await gateway.show(presence: presence)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +96,7 @@ package actor DiscordMessenger {
   // MARK: - Events
 
   private func handle(_ event: GatewayEvent) async throws {
-    state.gateway = event.session
+    session = event.session
     switch event.name {
     case "MESSAGE_CREATE": if try await received(event.data) { return }
     case "MESSAGE_UPDATE":
@@ -93,27 +107,48 @@ package actor DiscordMessenger {
       if let place = try await place(of: event.data), let gone = DiscordMessages.deleted(event.data, in: place) {
         try await host.deleted(gone)
       }
-    case "INTERACTION_CREATE": try await interactions.take(event.data)
+    case "INTERACTION_CREATE": try await take(interaction: event)
     case "READY":
       me = event.data["user"]?["id"]?.stringValue
       host.log("connected as \(event.data["user"]?["username"]?.stringValue ?? "?")")
-      try await catchUp()
-      return try await keep()
+      try await catchUp(event.data)
     case "RESUMED":
       host.log("connected, where it was")
       return try await keep()
     case "GUILD_CREATE": try await meet(guild: event.data)
+    case "GUILD_DELETE": break
     case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE": channels.learn(event.data)
     case "THREAD_UPDATE", "THREAD_DELETE", "CHANNEL_DELETE": try await changed(event)
     default: break
     }
+    if event.name.hasPrefix("GUILD_"), let id = event.data["id"]?.stringValue, unmet.remove(id) != nil, unmet.isEmpty {
+      before = nil
+      return try await keep()
+    }
     if event.session.sequence - keptSequence >= Self.keepEvery { try await keep() }
   }
 
-  private func keep() async throws {
-    try await host.save(state: state.asJSON)
-    keptSequence = state.gateway?.sequence ?? 0
+  /// What the next life goes on from. While it is being fetched what was missed there is no session to be resumed: the
+  /// next life fetches again. And what is under way is told again.
+  private func storable(_ state: DiscordState) -> JSONValue {
+    var state = state
+    state.gateway = before == nil ? session : nil
+    if let first = underWay.min() { state.gateway?.sequence = min(session?.sequence ?? first, first - 1) }
+    return state.asJSON
   }
+
+  private func keep() async throws {
+    try await host.save(state: storable(state))
+    keptSequence = session?.sequence ?? 0
+  }
+
+  private func take(interaction event: GatewayEvent) async throws {
+    let number = event.session.sequence
+    underWay.insert(number)
+    if try await interactions.take(event.data, later: { await self.finished(number) }) { finished(number) }
+  }
+
+  private func finished(_ number: Int) { underWay.remove(number) }
 
   /// Asks until Discord says where something happened: what belongs here must not be passed over.
   private func place(of data: JSONValue) async throws -> Conversation? {
@@ -134,10 +169,14 @@ package actor DiscordMessenger {
     guard let place = try await place(of: data), var message = DiscordMessages.received(data, in: place, me: me) else {
       return false
     }
-    state.saw(message.id, in: place.id)
-    message.state = state.asJSON
-    guard try await host.received(message).stored else { return false }
-    keptSequence = state.gateway?.sequence ?? 0
+    var next = state
+    next.saw(message.id, in: place.id, keeping: settings.channels ?? [])
+    message.state = storable(next)
+    let reply = try await host.received(message)
+    // What strangers write leaves no trace.
+    if reply.refused != true { state.saw(message.id, in: place.id, keeping: settings.channels ?? []) }
+    guard reply.stored else { return false }
+    keptSequence = session?.sequence ?? 0
     acknowledge(message)
     return true
   }
@@ -163,25 +202,56 @@ package actor DiscordMessenger {
   // MARK: - After a break
 
   /// A new session has begun. What was written since the last one is fetched; a first start fetches nothing.
-  private func catchUp() async throws {
+  private func catchUp(_ ready: JSONValue) async throws {
+    if case .array(let guilds)? = ready["guilds"] { unmet = Set(guilds.compactMap { $0["id"]?.stringValue }) }
+    before = state
     let now = Snowflake.at(Date().timeIntervalSince1970)
     for channel in settings.channels ?? [] where state.watermark(of: channel) == nil { state.saw(now, in: channel) }
     for (channel, watermark) in state.watermarks { try await fetch(channel, after: watermark) }
+    if unmet.isEmpty {
+      before = nil
+      try await keep()
+    }
   }
 
+  /// Tries of fetching what was missed in one channel.
+  private static let mostTries = 8
+
   private func fetch(_ channel: String, after watermark: String) async throws {
-    let missed: [JSONValue]
-    do {
-      missed = try await Backfill(rest: rest, log: { [host] in host.log($0) })
-        .messages(in: channel, after: watermark)
-    } catch {
-      if case .refused(status: 404, _, _) = error { state.forget(channel) }
-      host.log("channel \(channel): what was missed could not be fetched: \(error.asDeliveryFailure.wireError.message)")
-      return
-    }
+    guard let missed = try await missed(channel, after: watermark) else { return }
+    state.caughtUp(channel)
     var count = 0
     for message in missed where try await received(message) { count += 1 }
     if count > 0 { host.log("channel \(channel): \(count) message(s) were written during the break, and are fetched") }
+  }
+
+  /// Nil where nothing can be had.
+  private func missed(_ channel: String, after watermark: String) async throws -> [JSONValue]? {
+    let backfill = Backfill(rest: rest, log: { [host] in host.log($0) })
+    var pause = Duration.seconds(1)
+    for _ in 0..<Self.mostTries {
+      do throws(RESTError) {
+        return try await backfill.messages(in: channel, after: watermark)
+      } catch {
+        host.log("channel \(channel): what was missed cannot be fetched: \(error.asDeliveryFailure.wireError.message)")
+        if case .refused(let status, _, _) = error, status < 500, status != 401 {
+          if status == 404 { try await gone(channel) }
+          return nil
+        }
+      }
+      try await LoopClock.shared.sleep(for: pause)
+      pause = min(pause * 2, .seconds(30))
+    }
+    // Fetched with the next session: until then nothing of this channel counts as seen.
+    state.miss(channel)
+    return nil
+  }
+
+  /// A thread that was deleted during the break, or a channel.
+  private func gone(_ channel: String) async throws {
+    state.forget(channel)
+    let place = channels.configured(channel) ?? Conversation(id: channel, kind: .thread)
+    try await host.closed(ConversationClosed(conversation: place, deleted: true))
   }
 
   private func meet(guild: JSONValue) async throws {
@@ -192,7 +262,7 @@ package actor DiscordMessenger {
     for thread in threads {
       // A thread that began during the break.
       guard let place = channels.learn(thread), state.watermark(of: place.id) == nil, let parent = place.parent,
-        let last = state.watermark(of: parent), Snowflake.isOlder(last, than: place.id)
+        let last = (before ?? state).watermark(of: parent), Snowflake.isOlder(last, than: place.id)
       else { continue }
       try await fetch(place.id, after: Snowflake.before(place.id))
     }

@@ -10,8 +10,11 @@ struct DiscordState: Sendable {
   /// Newest last.
   private(set) var watermarks: [(channel: String, message: String)] = []
 
+  private var missed: Set<String> = []
+
   init(_ kept: JSONValue?) {
     gateway = GatewaySession(kept: kept?["gateway"])
+    if case .array(let channels)? = kept?["missed"] { missed = Set(channels.compactMap(\.stringValue)) }
     guard case .array(let pairs)? = kept?["seen"] else { return }
     for pair in pairs {
       guard case .array(let pair) = pair, pair.count == 2, let channel = pair[0].stringValue,
@@ -25,20 +28,30 @@ struct DiscordState: Sendable {
     var state: [String: JSONValue] = [
       "seen": .array(watermarks.map { .array([.string($0.channel), .string($0.message)]) })
     ]
+    if !missed.isEmpty { state["missed"] = .array(missed.sorted().map { .string($0) }) }
     if let gateway { state["gateway"] = gateway.asJSON }
     return .object(state)
   }
 
   func watermark(of channel: String) -> String? { watermarks.last { $0.channel == channel }?.message }
 
-  /// A message has been seen; an older one than the last changes nothing.
-  mutating func saw(_ message: String, in channel: String) {
+  /// A message has been seen; an older one than the last changes nothing, nor does any where some are missed.
+  ///
+  /// - Parameter kept: channels that are never forgotten.
+  mutating func saw(_ message: String, in channel: String, keeping kept: [String] = []) {
     let last = watermark(of: channel)
-    guard last.map({ Snowflake.isOlder($0, than: message) }) ?? true else { return }
+    guard !missed.contains(channel), last.map({ Snowflake.isOlder($0, than: message) }) ?? true else { return }
     forget(channel)
     watermarks.append((channel, message))
-    if watermarks.count > Self.mostWatermarks { watermarks.removeFirst() }
+    guard watermarks.count > Self.mostWatermarks,
+      let oldest = watermarks.firstIndex(where: { !kept.contains($0.channel) })
+    else { return }
+    watermarks.remove(at: oldest)
   }
+
+  /// What was written in a channel could not be fetched: its watermark stays until it is.
+  mutating func miss(_ channel: String) { missed.insert(channel) }
+  mutating func caughtUp(_ channel: String) { missed.remove(channel) }
 
   mutating func forget(_ channel: String) { watermarks.removeAll { $0.channel == channel } }
 }
@@ -54,6 +67,9 @@ enum Snowflake {
 
   /// The id that something made just before it had.
   static func before(_ id: String) -> String { UInt64(id).map { String($0 > 0 ? $0 - 1 : 0) } ?? "0" }
+
+  /// When something was made, in seconds since 1970.
+  static func time(of id: String) -> Double { Double((UInt64(id) ?? 0) >> 22 + 1_420_070_400_000) / 1_000 }
 
   /// The id that something made at this moment would have.
   ///

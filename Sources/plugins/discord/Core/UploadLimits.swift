@@ -1,3 +1,4 @@
+internal import Glibc
 internal import RelayWire
 
 /// How large a file may be where it goes: servers that are paid for take more.
@@ -13,6 +14,12 @@ actor UploadLimits {
   func learn(guild: JSONValue) {
     guard let id = guild["id"]?.stringValue, let tier = guild["premium_tier"]?.integerValue else { return }
     tiers[id] = tier
+  }
+
+  /// In bytes; zero for a file that is not there.
+  static func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   /// In bytes.

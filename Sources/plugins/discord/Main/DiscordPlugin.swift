@@ -15,6 +15,12 @@ import PluginSDK
     return DiscordMessenger.capabilities
   }
 
+  func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
+    try await DiscordSetup(dialogue, known: known).run()
+  }
+
+  func check(_ config: JSONValue) async throws -> [CheckRequest.Finding] { try await DiscordCheck.findings(config) }
+
   func run() async throws { try await started.run() }
 
   func send(_ request: MessageSend) async throws -> Receipt { try await started.send(request) }

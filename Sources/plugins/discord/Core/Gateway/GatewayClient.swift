@@ -11,6 +11,7 @@ actor GatewayClient {
   private let rest: RESTClient
   private let clock = LoopClock.shared
   private let handle: @Sendable (GatewayEvent) async throws -> Void
+  private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
   private var session: GatewaySession?
   private var backoff = GatewayBackoff()
@@ -24,14 +25,17 @@ actor GatewayClient {
 
   /// - Parameters:
   ///   - session: of an earlier life, to be gone on with.
+  ///   - arrived: called for each event as it comes, before those that wait are handled; must not wait.
   ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
   init(
     _ rest: RESTClient, resuming session: GatewaySession?,
+    arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
     handle: @escaping @Sendable (GatewayEvent) async throws -> Void, log: @escaping @Sendable (String) -> Void
   ) {
     self.rest = rest
     self.session = session
     self.handle = handle
+    self.arrived = arrived
     self.log = log
   }
 
@@ -93,7 +97,8 @@ actor GatewayClient {
   ) async throws -> (GatewayEnding, useful: LoopClock.Instant?) {
     let events = Mailbox<GatewayEvent>()
     let waiting = Locked(0)
-    let connection = GatewayConnection(socket, start, presence: presence, events: events, waiting: waiting)
+    let connection = GatewayConnection(
+      socket, start, presence: presence, arrived: arrived, events: events, waiting: waiting)
     self.connection = connection
     defer { self.connection = nil }
     return try await withThrowingTaskGroup(of: GatewayEnding?.self) { group in

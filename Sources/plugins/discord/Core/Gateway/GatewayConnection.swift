@@ -21,6 +21,7 @@ actor GatewayConnection {
 
   private let socket: WebSocket
   private let start: Start
+  private let arrived: @Sendable (GatewayEvent) -> Void
   private let events: Mailbox<GatewayEvent>
   /// Events that have come and are not handled.
   private let waiting: Locked<Int>
@@ -39,9 +40,11 @@ actor GatewayConnection {
   private(set) var usefulSince: LoopClock.Instant?
 
   init(
-    _ socket: WebSocket, _ start: Start, presence: String?, events: Mailbox<GatewayEvent>, waiting: Locked<Int>
+    _ socket: WebSocket, _ start: Start, presence: String?, arrived: @escaping @Sendable (GatewayEvent) -> Void,
+    events: Mailbox<GatewayEvent>, waiting: Locked<Int>
   ) {
     self.presence = presence
+    self.arrived = arrived
     self.socket = socket
     self.waiting = waiting
     self.start = start
@@ -126,7 +129,9 @@ actor GatewayConnection {
       count += 1
       return count
     }
-    events.post(GatewayEvent(name: name, data: payload.data ?? .null, session: session))
+    let event = GatewayEvent(name: name, data: payload.data ?? .null, session: session)
+    arrived(event)
+    events.post(event)
     if count > Self.mostWaiting { ending = .resume }
   }
 

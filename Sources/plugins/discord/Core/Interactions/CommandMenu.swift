@@ -1,7 +1,10 @@
+internal import RelayPipes
 internal import RelayWire
 
 /// Registers the commands in every guild, and for direct messages, where what is registered differs.
 actor CommandMenu {
+  private static let mostTries = 5
+
   private let rest: RESTClient
   private let log: @Sendable (String) -> Void
   private var menu: JSONValue?
@@ -17,12 +20,31 @@ actor CommandMenu {
   func set(_ commands: [CommandsChanged.Command]) async {
     menu = .array(commands.map(Self.command))
     done = []
-    do {
-      try await register(in: nil)
-      for guild in try await guilds() { await joined(guild) }
-    } catch {
-      tell(error, "the commands could not be registered")
+    var pause = Duration.seconds(5)
+    for _ in 0..<Self.mostTries {
+      if await registerEverywhere() { return }
+      do { try await LoopClock.shared.sleep(for: pause) } catch { return }
+      pause *= 3
     }
+  }
+
+  /// - Returns: false where another try may help.
+  private func registerEverywhere() async -> Bool {
+    var isDone = true
+    do { try await register(in: nil) } catch {
+      tell(error, "the commands could not be registered for direct messages")
+      isDone = false
+    }
+    do {
+      for guild in try await guilds() where !done.contains(guild) {
+        await joined(guild)
+        if !done.contains(guild) { isDone = false }
+      }
+    } catch {
+      tell(error, "the servers could not be listed")
+      isDone = false
+    }
+    return isDone
   }
 
   /// The bot is in this guild.
@@ -74,13 +96,13 @@ actor CommandMenu {
     var options: [JSONValue] = []
     if let arguments = command.arguments {
       options.append([
-        "type": 3, "name": "text", "description": .string(String(arguments.prefix(100))),
+        "type": 3, "name": "text", "description": .string(arguments.cut(100)),
         "required": .bool(arguments.hasPrefix("<") && command.completes != true),
         "autocomplete": .bool(command.completes == true),
       ])
     }
     return [
-      "type": 1, "name": .string(command.name), "description": .string(String(command.summary.prefix(100))),
+      "type": 1, "name": .string(command.name), "description": .string(command.summary.cut(100)),
       "options": .array(options),
     ]
   }

@@ -36,15 +36,17 @@ enum Components {
       case .danger: 4
       }
     return [
-      "type": 2, "style": .integer(style), "label": .string(button.label.isEmpty ? "?" : button.label),
+      "type": 2, "style": .integer(style), "label": .string(label(button.label)),
       "custom_id": .string(button.id),
     ]
   }
 
+  private static func label(_ text: String) -> String { text.isEmpty ? "?" : text.cut(limits.labelLength) }
+
   private static func selectMenu(_ buttons: [Button]) -> JSONValue {
     [
       "type": 3, "custom_id": .string(Interaction.selectMenu), "placeholder": "Choose…",
-      "options": .array(buttons.map { ["label": .string($0.label), "value": .string($0.id)] }),
+      "options": .array(buttons.map { ["label": .string(label($0.label)), "value": .string($0.id)] }),
     ]
   }
 
@@ -54,10 +56,10 @@ enum Components {
       "type": 4, "custom_id": "text", "label": "Your answer", "required": false,
       "style": .integer(form.isLong ? 2 : 1),
     ]
-    if let prefill = form.prefill, !prefill.isEmpty { field["value"] = .string(String(prefill.prefix(longestPrefill))) }
+    if let prefill = form.prefill, !prefill.isEmpty { field["value"] = .string(prefill.cut(longestPrefill)) }
     return [
       "custom_id": .string(Interaction.formPrefix + dialog),
-      "title": .string(form.title.isEmpty ? "Question" : String(form.title.prefix(longestTitle))),
+      "title": .string(form.title.isEmpty ? "Question" : form.title.cut(longestTitle)),
       "components": .array([row([.object(field)])]),
     ]
   }
@@ -78,5 +80,19 @@ enum Components {
       self.title = title
       isLong = true
     }
+  }
+}
+
+extension String {
+  /// Its beginning, at most this many UTF-16 units of it: no count of Discord's is stricter.
+  func cut(_ limit: Int) -> String {
+    guard utf16.count > limit else { return self }
+    var (end, count) = (startIndex, 0)
+    for scalar in unicodeScalars {
+      count += scalar.utf16.count
+      if count > limit { break }
+      end = unicodeScalars.index(after: end)
+    }
+    return String(self[..<end])
   }
 }

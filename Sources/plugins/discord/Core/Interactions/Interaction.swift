@@ -31,6 +31,14 @@ struct Interaction: Sendable {
   /// The message with the button is shown to one person only.
   let isPrivate: Bool
 
+  var isCommand: Bool { if case .command = kind { true } else { false } }
+
+  /// What the host calls it.
+  var key: String { (isCommand ? "command:" : "action:") + id }
+
+  /// When it was used, in seconds since 1970.
+  var time: Double { Snowflake.time(of: id) }
+
   /// Nil for what is none of ours.
   init?(_ data: JSONValue) {
     let user = data["member"]?["user"] ?? data["user"]

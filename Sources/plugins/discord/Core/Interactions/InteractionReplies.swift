@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RelayPipes
 internal import RelayWire
 
@@ -7,9 +8,8 @@ actor InteractionReplies {
     let application: String
     let token: String
     let isPrivate: Bool
-    let until: LoopClock.Instant
-    /// True once Discord has taken the acknowledgement; before, it would refuse an answer.
-    let acknowledgement: Task<Bool, Never>
+    /// Seconds since 1970: Discord's clock goes on while this machine sleeps.
+    let until: Double
     /// What stands for "is thinking…" and is to be replaced by the first answer.
     var isThinking: Bool
   }
@@ -19,32 +19,30 @@ actor InteractionReplies {
     let application: String
     let token: String
     let message: String
-    let until: LoopClock.Instant
+    let until: Double
   }
 
-  private static let life: Duration = .seconds(14 * 60)
+  private static let life: Double = 14 * 60
   private static let remembered = 1_000
 
   private let rest: RESTClient
-  private let clock = LoopClock.shared
   private var slots: [String: Slot] = [:]
   private var places: [String: Place] = [:]
 
   init(_ rest: RESTClient) { self.rest = rest }
 
-  /// Remembers an interaction that is being acknowledged.
+  private var now: Double { Date().timeIntervalSince1970 }
+
+  /// Remembers an interaction that has been acknowledged.
   ///
-  /// - Parameters:
-  ///   - key: what the host calls it: `command:` or `action:` and its id.
-  ///   - isThinking: the acknowledgement says that an answer follows.
-  func open(
-    _ key: String, _ interaction: Interaction, isPrivate: Bool, isThinking: Bool, acknowledgement: Task<Bool, Never>
-  ) {
+  /// - Parameter isThere: Discord has taken the acknowledgement.
+  func open(_ interaction: Interaction, isThere: Bool) {
     forgetOld()
-    let until = clock.now.advanced(by: Self.life)
-    slots[key] = Slot(
-      application: interaction.application, token: interaction.token, isPrivate: isPrivate, until: until,
-      acknowledgement: acknowledgement, isThinking: isThinking)
+    guard isThere else { return }
+    let until = interaction.time + Self.life
+    slots[interaction.key] = Slot(
+      application: interaction.application, token: interaction.token, isPrivate: interaction.guild != nil,
+      until: until, isThinking: interaction.isCommand)
     if interaction.isPrivate, case .press(_, let message) = interaction.kind {
       places[message] = Place(
         application: interaction.application, token: interaction.token, message: "@original", until: until)
@@ -55,10 +53,10 @@ actor InteractionReplies {
   ///
   /// - Returns: the message, or nil where there is nothing to answer to any more.
   func say(_ body: [String: JSONValue], to key: String) async throws(RESTError) -> String? {
-    guard let slot = slots[key], slot.until > clock.now, await slot.acknowledgement.value else { return nil }
+    guard let slot = slots[key], slot.until > now else { return nil }
     var body = body
     let route: Route
-    if slots[key]?.isThinking == true {
+    if slot.isThinking {
       slots[key]?.isThinking = false
       route = .editReply("@original", slot.application, slot.token)
     } else {
@@ -78,8 +76,8 @@ actor InteractionReplies {
   ///
   /// - Returns: false when it is none of those.
   func change(_ message: String, _ body: JSONValue) async throws(RESTError) -> Bool {
-    guard let place = places[message], place.until > clock.now else { return false }
-    _ = try await rest.ask(.editReply(place.message, place.application, place.token), body)
+    guard let place = places[message], place.until > now else { return false }
+    try await rest.ask(.editReply(place.message, place.application, place.token), body)
     return true
   }
 
@@ -91,7 +89,8 @@ actor InteractionReplies {
 
   private func forgetOld() {
     guard slots.count + places.count > Self.remembered else { return }
-    slots = slots.filter { $0.value.until > clock.now }
-    places = places.filter { $0.value.until > clock.now }
+    let now = now
+    slots = slots.filter { $0.value.until > now }
+    places = places.filter { $0.value.until > now }
   }
 }

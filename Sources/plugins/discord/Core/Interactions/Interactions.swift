@@ -2,11 +2,26 @@ internal import PluginSDK
 internal import RelayPipes
 internal import RelayWire
 
-/// Takes interactions to the host: acknowledged at once, for Discord waits three seconds, and answered by what the host
-/// says.
+/// Takes interactions to the host. Each is acknowledged as it arrives, for Discord waits three seconds; it is handed over in
+/// the order of events, and answered by what the host says.
 actor Interactions {
+  /// What became of an acknowledgement.
+  enum Acknowledgement: Sendable {
+    case taken
+    /// Somebody else has answered it, or this plugin in an earlier life.
+    case before
+    case failed
+  }
+
+  private struct Arrival {
+    let acknowledgement: Task<Acknowledgement, Never>
+    let isReplay: Bool
+  }
+
   /// Another machine that shares the token, and whose channel it may be, comes first.
   private static let courtesy: Duration = .milliseconds(700)
+  /// After which an answer comes too late.
+  private static let patience: Duration = .seconds(4)
   private static let alreadyAcknowledged = 40060
 
   private let host: Host
@@ -14,8 +29,11 @@ actor Interactions {
   private let channels: Channels
   private let nursery: Nursery
   nonisolated let replies: InteractionReplies
+  private let arrivals = Locked<[String: Arrival]>([:])
+  /// What arrives now happened before this life, and an earlier one may have acknowledged it.
+  private let isReplay = Locked(true)
   /// Forms of open questions, newest last.
-  private var forms: [(dialog: String, form: Components.Form)] = []
+  private let forms = Locked<[(dialog: String, form: Components.Form)]>([])
   private static let rememberedForms = 200
 
   init(_ host: Host, _ rest: RESTClient, _ channels: Channels, _ nursery: Nursery) {
@@ -26,100 +44,62 @@ actor Interactions {
     replies = InteractionReplies(rest)
   }
 
-  func remember(_ form: Components.Form, of dialog: String) {
-    forms.append((dialog, form))
-    if forms.count > Self.rememberedForms { forms.removeFirst() }
-  }
-
-  /// Returns once the host has it, so that what follows keeps its order.
-  func take(_ data: JSONValue) async throws {
-    guard let interaction = Interaction(data) else { return }
-    if let conversation = channels.own(interaction) { return try await take(interaction, conversation, isOwn: true) }
-    guard channels.servesElsewhere else { return }
-    // In its own time: it must not hold up the others.
-    nursery.add { [self] in
-      do {
-        try await takeElsewhere(interaction)
-      } catch {
-        host.log("a command used in a channel that is not configured failed: \(error)")
-      }
+  nonisolated func remember(_ form: Components.Form, of dialog: String) {
+    forms.withLock { forms in
+      forms.append((dialog, form))
+      if forms.count > Self.rememberedForms { forms.removeFirst() }
     }
   }
 
-  /// What is used elsewhere concerns the person's direct messages.
-  private func takeElsewhere(_ interaction: Interaction) async throws {
-    try await LoopClock.shared.sleep(for: Self.courtesy)
-    let channel = try await channels.directMessages(with: interaction.sender.id)
-    try await take(interaction, Conversation(id: channel, kind: .dm), isOwn: false)
-  }
+  /// What has been missed has been told: what arrives from now on happens now.
+  nonisolated func connected() { isReplay.withLock { $0 = false } }
 
-  private func take(_ interaction: Interaction, _ conversation: Conversation, isOwn: Bool) async throws {
+  // MARK: - At once
+
+  /// Something has arrived; what comes before it may take its time yet.
+  nonisolated func arrived(_ data: JSONValue) {
+    guard let interaction = Interaction(data) else { return }
+    let own = channels.own(interaction)
+    guard own != nil || channels.servesElsewhere else { return }
     switch interaction.kind {
     case .completion(let name, let typed):
-      nursery.add { [self] in await complete(interaction, conversation, name, typed) }
+      let place = own ?? channels.knownDirectMessages(with: interaction.sender.id, or: interaction.channel)
+      nursery.add { [self] in await complete(interaction, place, name, typed) }
     case .formWanted(let dialog):
-      let form = forms.last { $0.dialog == dialog }?.form ?? Components.Form(title: "Question")
+      let form = forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? Components.Form(title: "Question")
       nursery.add { [self] in _ = await answer(interaction, 9, Components.form(form, dialog: dialog)) }
-    case .command(let name, let arguments):
-      let key = "command:\(interaction.id)"
-      guard await acknowledge(interaction, as: key, isThinking: true, isOwn) else { return }
-      let reply = try await host.invoked(
-        CommandInvoked(
-          id: interaction.id, conversation: conversation, sender: interaction.sender, name: name,
-          arguments: arguments.isEmpty ? nil : arguments))
-      await told(reply, key)
-    case .press(let action, let message):
-      let press = ActionInvoked(
-        id: interaction.id, conversation: conversation, sender: interaction.sender, action: action, message: message)
-      try await take(press, interaction, isOwn)
-    case .form(let dialog, let text):
-      let press = ActionInvoked(
-        id: interaction.id, conversation: conversation, sender: interaction.sender, action: dialog, text: text)
-      try await take(press, interaction, isOwn)
+    case .command, .press, .form:
+      // It ends by itself within a request's time.
+      let task = Task { await acknowledge(interaction, isOwn: own != nil) }
+      let isReplay = isReplay.withLock { $0 }
+      arrivals.withLock { $0[interaction.id] = Arrival(acknowledgement: task, isReplay: isReplay) }
     }
   }
 
-  private func take(_ press: ActionInvoked, _ interaction: Interaction, _ isOwn: Bool) async throws {
-    let key = "action:\(interaction.id)"
-    guard await acknowledge(interaction, as: key, isThinking: false, isOwn) else { return }
-    await told(try await host.invoked(press), key)
+  private nonisolated func acknowledge(_ interaction: Interaction, isOwn: Bool) async -> Acknowledgement {
+    if !isOwn { do { try await LoopClock.shared.sleep(for: Self.courtesy) } catch { return .failed } }
+    guard interaction.isCommand else { return await answer(interaction, 6, [:]) }
+    let flags: JSONValue =
+      interaction.guild == nil ? [:] : ["flags": .integer(Int64(DiscordMessages.ephemeral))]
+    return await answer(interaction, 5, flags)
   }
 
-  /// - Returns: false when another machine has answered it.
-  private func acknowledge(
-    _ interaction: Interaction, as key: String, isThinking: Bool, _ isOwn: Bool
-  ) async -> Bool {
-    let isPrivate = interaction.guild != nil
-    let flags: JSONValue = isPrivate && isThinking ? ["flags": .integer(Int64(DiscordMessages.ephemeral))] : [:]
-    // Not waited for, so that the host has it meanwhile. It ends by itself within a request's time.
-    let acknowledgement = Task { await answer(interaction, isThinking ? 5 : 6, flags) }
-    await replies.open(
-      key, interaction, isPrivate: isPrivate, isThinking: isThinking, acknowledgement: acknowledgement)
-    return isOwn ? true : await acknowledgement.value
-  }
-
-  private func answer(_ interaction: Interaction, _ type: Int64, _ data: JSONValue) async -> Bool {
+  private nonisolated func answer(_ interaction: Interaction, _ type: Int64, _ data: JSONValue) async -> Acknowledgement
+  {
     do {
-      _ = try await rest.ask(
+      try await rest.ask(
         .answer(interaction: interaction.id, token: interaction.token), ["type": .integer(type), "data": data],
-        isRepeatable: false)
-      return true
+        within: Self.patience, isRepeatable: false)
+      return .taken
     } catch .refused(_, Self.alreadyAcknowledged, _) {
-      return false
+      return .before
     } catch {
       host.log("an interaction could not be answered: \(error.asDeliveryFailure.wireError.message)")
-      return false
+      return .failed
     }
   }
 
-  private func told(_ reply: MessageReceived.Reply, _ key: String) async {
-    guard reply.refused == true else { return }
-    do { _ = try await replies.say(["content": "Not authorized."], to: key) } catch {
-      host.log("a stranger could not be refused: \(error.asDeliveryFailure.wireError.message)")
-    }
-  }
-
-  private func complete(
+  private nonisolated func complete(
     _ interaction: Interaction, _ conversation: Conversation, _ name: String, _ typed: String
   ) async {
     do {
@@ -132,6 +112,87 @@ actor Interactions {
       _ = await answer(interaction, 8, ["choices": .array(Array(choices.prefix(25)))])
     } catch {
       host.log("/\(name) could not be completed: \(error)")
+    }
+  }
+
+  // MARK: - In order
+
+  /// Hands an interaction over. Returns once the host has it, so that what follows keeps its order.
+  ///
+  /// - Parameter done: called when the host has it, where that is later: until then it must be told again after a crash.
+  func take(_ data: JSONValue, later done: @escaping @Sendable () async -> Void) async throws -> Bool {
+    guard let interaction = Interaction(data),
+      let arrival = arrivals.withLock({ $0.removeValue(forKey: interaction.id) })
+    else { return true }
+    if let conversation = channels.own(interaction) {
+      try await take(interaction, conversation, arrival)
+      return true
+    }
+    // In its own time: it must not hold up the others.
+    nursery.add { [self] in
+      do {
+        try await takeElsewhere(interaction, arrival)
+      } catch {
+        host.log("a command used in a channel that is not configured failed: \(error)")
+        await say("That did not work; try it again.", to: interaction)
+      }
+      await done()
+    }
+    return false
+  }
+
+  /// What is used elsewhere concerns the person's direct messages.
+  private func takeElsewhere(_ interaction: Interaction, _ arrival: Arrival) async throws {
+    guard await open(interaction, arrival) else { return }
+    // Nothing is opened for a stranger.
+    guard try await isAllowed(interaction) else { return await say("Not authorized.", to: interaction) }
+    let channel = try await channels.directMessages(with: interaction.sender.id)
+    try await handOver(interaction, Conversation(id: channel, kind: .dm))
+  }
+
+  private func isAllowed(_ interaction: Interaction) async throws -> Bool {
+    let place = Conversation(id: interaction.channel, kind: .channel)
+    return try await !host.completions(CommandComplete(conversation: place, sender: interaction.sender, text: "/help"))
+      .isEmpty
+  }
+
+  private func take(_ interaction: Interaction, _ conversation: Conversation, _ arrival: Arrival) async throws {
+    guard await open(interaction, arrival) else { return }
+    try await handOver(interaction, conversation)
+  }
+
+  /// - Returns: false for what another machine has answered, which is its own; what an earlier life of ours has answered
+  ///   is gone on with.
+  private func open(_ interaction: Interaction, _ arrival: Arrival) async -> Bool {
+    let acknowledgement = await arrival.acknowledgement.value
+    if acknowledgement == .before, !arrival.isReplay { return false }
+    await replies.open(interaction, isThere: acknowledgement != .failed)
+    return true
+  }
+
+  private func handOver(_ interaction: Interaction, _ conversation: Conversation) async throws {
+    let reply: MessageReceived.Reply
+    let (id, sender) = (interaction.id, interaction.sender)
+    switch interaction.kind {
+    case .command(let name, let arguments):
+      reply = try await host.invoked(
+        CommandInvoked(
+          id: id, conversation: conversation, sender: sender, name: name, arguments: arguments.isEmpty ? nil : arguments
+        ))
+    case .press(let action, let message):
+      reply = try await host.invoked(
+        ActionInvoked(id: id, conversation: conversation, sender: sender, action: action, message: message))
+    case .form(let dialog, let text):
+      reply = try await host.invoked(
+        ActionInvoked(id: id, conversation: conversation, sender: sender, action: dialog, text: text))
+    case .completion, .formWanted: return
+    }
+    if reply.refused == true { await say("Not authorized.", to: interaction) }
+  }
+
+  private func say(_ text: String, to interaction: Interaction) async {
+    do { _ = try await replies.say(["content": .string(text)], to: interaction.key) } catch {
+      host.log("an interaction could not be answered: \(error.asDeliveryFailure.wireError.message)")
     }
   }
 }

@@ -45,12 +45,14 @@ actor RESTClient {
 
   /// - Parameters:
   ///   - file: goes with the body, read from the disk while it is sent.
+  ///   - limit: for all of it; otherwise what suits the host.
   ///   - isRepeatable: asking twice does no more than asking once.
   @discardableResult
   func ask(
-    _ route: Route, _ body: JSONValue? = nil, file: HTTPRequest.Part? = nil, isRepeatable: Bool = true
+    _ route: Route, _ body: JSONValue? = nil, file: HTTPRequest.Part? = nil, within limit: Duration? = nil,
+    isRepeatable: Bool = true
   ) async throws(RESTError) -> JSONValue {
-    let deadline = now + (file == nil ? Self.budget : Self.uploadBudget)
+    let deadline = now + (limit ?? (file == nil ? Self.budget : Self.uploadBudget))
     let bucket = limits.bucket(of: route)
     await enter(bucket)
     defer { leave(bucket) }
@@ -58,7 +60,7 @@ actor RESTClient {
     var doubt: RESTError?
     while true {
       // The gateway's address is how it is found out whether the token is good again.
-      if now < refusedUntil, route != .gateway {
+      if now < refusedUntil, route != .gateway, !route.hasOwnToken {
         throw .refused(status: 401, code: nil, "the token was refused before")
       }
       do {
@@ -116,7 +118,8 @@ actor RESTClient {
   ) async throws(RESTError) -> JSONValue {
     var request = HTTPRequest(
       route.method, settings.base + route.path,
-      headers: [("Authorization", "Bot \(settings.token)"), ("User-Agent", Self.userAgent)])
+      headers: [("User-Agent", Self.userAgent)]
+        + (route.hasOwnToken ? [] : [("Authorization", "Bot \(settings.token)")]))
     request.allowsPlainHTTP = settings.allowsPlain
     request.timeoutSeconds = max(1, Int(limit.components.seconds))
     request.proxy = settings.proxy
@@ -157,7 +160,8 @@ actor RESTClient {
     }
     limits.took(route, status: response.status, headers: response.headers, now: now)
     guard (200..<300).contains(response.status) else {
-      if response.status == 401 { refusedUntil = now + Self.pauseAfterRefusal }
+      // The token of an interaction that has expired is none of the bot's.
+      if response.status == 401, !route.hasOwnToken { refusedUntil = now + Self.pauseAfterRefusal }
       throw .refused(
         status: response.status, code: words["code"]?.integerValue, words["message"]?.stringValue ?? "no reason given")
     }

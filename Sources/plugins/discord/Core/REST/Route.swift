@@ -9,6 +9,9 @@ struct Route: Hashable, Sendable {
   /// The channel, guild or webhook: each has limits of its own.
   let major: String
 
+  /// The path itself says what allows it: an interaction's token.
+  var hasOwnToken: Bool { template.hasPrefix("/webhooks") || template.hasPrefix("/interactions") }
+
   private init(_ method: String, _ template: String, _ path: String, major: String = "") {
     self.method = method
     self.template = template

@@ -1,0 +1,56 @@
+/// Adds a messenger's instance to relay.yaml and leaves everything else, comments included, as it is.
+package enum ConfigEditor {
+  /// - Parameters:
+  ///   - settings: lines of the instance's own, without indentation.
+  ///   - text: the file as it is; empty for a new one.
+  /// - Returns: nil where the file is written in a way that only a person can add to, as in braces.
+  package static func adding(
+    _ kind: String, _ instance: String, settings: [String], to text: String
+  ) throws(YAMLError) -> String? {
+    let root = try YAMLReader.read(Array(text.utf8))
+    let own = ["\(instance):"] + settings.map { "  \($0)" }
+    let whole = ["\(kind):"] + own.map { "  \($0)" }
+    guard case .mapping(let sections, _)? = root else {
+      guard root == nil || root?.isNull == true else { return nil }
+      return appended(["messengers:"] + whole.map { "  \($0)" }, to: text)
+    }
+    guard let messengers = sections.first(where: { $0.key == "messengers" }) else {
+      // A flow mapping as the whole document cannot be appended to.
+      guard sections.first.map({ $0.mark.column == 1 }) ?? false else { return nil }
+      return appended(["messengers:"] + whole.map { "  \($0)" }, to: text)
+    }
+    if messengers.value.isNull { return inserted(whole, indent: 2, after: messengers.mark.line, in: text) }
+    guard case .mapping(let kinds, _) = messengers.value, let indent = indent(of: kinds, in: messengers) else {
+      return nil
+    }
+    guard let present = kinds.first(where: { $0.key == kind }) else {
+      return inserted(whole, indent: indent, after: messengers.mark.line, in: text)
+    }
+    if present.value.isNull { return inserted(own, indent: indent + 2, after: present.mark.line, in: text) }
+    guard case .mapping(let instances, _) = present.value, !instances.contains(where: { $0.key == instance }),
+      let inner = Self.indent(of: instances, in: present)
+    else { return nil }
+    return inserted(own, indent: inner, after: present.mark.line, in: text)
+  }
+
+  /// How far the entries of a group are indented; nil when they stand in braces.
+  private static func indent(of entries: [YAMLNode.Entry], in group: YAMLNode.Entry) -> Int? {
+    guard let first = entries.first, first.mark.line > group.mark.line, first.mark.column > group.mark.column,
+      entries.allSatisfy({ $0.mark.column == first.mark.column })
+    else { return nil }
+    return first.mark.column - 1
+  }
+
+  private static func appended(_ lines: [String], to text: String) -> String {
+    let start = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
+    return start + lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func inserted(_ lines: [String], indent: Int, after line: Int, in text: String) -> String {
+    let blanks = String(repeating: " ", count: indent)
+    var all = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    if all.count == line { all.append("") }
+    all.insert(contentsOf: lines.map { blanks + $0 }, at: min(line, all.count))
+    return all.joined(separator: "\n")
+  }
+}

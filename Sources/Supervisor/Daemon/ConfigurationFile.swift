@@ -1,0 +1,80 @@
+import FoundationEssentials
+import Glibc
+import RelayConfig
+import RelayPipes
+import RelayWire
+import Supervisor
+
+/// relay.yaml, as `setup` adds to it.
+struct ConfigurationFile {
+  let path: String
+  let messengers: [Config.Messenger]
+  /// Nil: there is no file yet.
+  private let text: String?
+  private let surroundings: Surroundings
+
+  private static let head =
+    "# pi-relay. All settings: docs/configuration.md. Check this file with: pi-relayd config check\n\n"
+
+  /// - Throws: what is wrong with the file there is.
+  init(_ surroundings: Surroundings) throws {
+    let loaded = try ConfigReader(environment: surroundings.environment).load(
+      surroundings.folders.configurationCandidates)
+    self.surroundings = surroundings
+    messengers = loaded.config.messengers
+    path = loaded.path ?? surroundings.folders.home + "/relay.yaml"
+    text = loaded.path.flatMap { FileManager.default.contents(atPath: $0) }.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// A value as YAML, of which JSON is a part.
+  static func text(_ value: JSONValue) -> String {
+    if case .array(let items) = value { return "[" + items.map(text).joined(separator: ", ") + "]" }
+    return String(decoding: (try? JSONCoding.encode(value, sorted: true)) ?? [], as: UTF8.self)
+  }
+
+  static func users(_ users: [String]) -> String {
+    "auth: {users: \(text(.array(users.map { .string($0) })))}   # who may talk to the agent; nobody while this is empty"
+  }
+
+  /// Keeps a secret in a file that nobody else may read; answers which.
+  func keep(_ secret: String, as name: String) throws -> String {
+    let folder = surroundings.folders.home + "/secrets"
+    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError("make \(folder)") }
+    let kept = "\(folder)/\(name)"
+    try replace(kept, with: secret + "\n")
+    return kept
+  }
+
+  /// - Parameter isTried: the settings are known to work.
+  /// - Returns: false when the person is told what to add instead.
+  func add(_ messenger: String, _ instance: String, _ lines: [String], isTried: Bool) throws -> Bool {
+    guard isTried || text == nil,
+      let new = try ConfigEditor.adding(messenger, instance, settings: lines, to: text ?? Self.head)
+    else {
+      print("\(path) is yours, so nothing was changed. Add this under `messengers:`, then run: pi-relayd reload\n")
+      print((["  \(messenger):", "    \(instance):"] + lines.map { "      \($0)" }).joined(separator: "\n"))
+      return false
+    }
+    // Before the old one is replaced.
+    _ = try ConfigReader(environment: surroundings.environment).read(Array(new.utf8), file: path)
+    if let text { try replace(path + ".before-setup", with: text) }
+    try replace(path, with: new)
+    print("\(path) now sets up \(messenger)." + (text == nil ? "" : " The file of before: \(path).before-setup"))
+    print("Next: pi-relayd start (or, if it runs: pi-relayd reload), then pi-relayd status.")
+    return true
+  }
+
+  /// In one step: a crash leaves the old file or the new one.
+  private func replace(_ path: String, with text: String) throws {
+    let part = "\(path).\(getpid())"
+    let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError("open \(part)") }
+    defer { _ = close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0, rename(part, path) == 0 else {
+      let error = SystemError("write \(path)")
+      unlink(part)
+      throw error
+    }
+  }
+}

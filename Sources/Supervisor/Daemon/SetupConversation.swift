@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Glibc
+import RelayPipes
+import RelayWire
+import Supervisor
+
+/// Answers given with the command.
+struct SetupAnswers {
+  private(set) var given: [String: String] = [:]
+  /// Those that came from files: a secret may.
+  private(set) var fromFiles: Set<String> = []
+
+  init(set: [String], fromFile: [String]) throws {
+    for pair in set { try add(pair) { $0 } }
+    for pair in fromFile {
+      let name = try add(pair) { path in
+        guard let data = FileManager.default.contents(atPath: path) else {
+          throw SetupError(description: "\(path) cannot be read")
+        }
+        return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+      }
+      fromFiles.insert(name)
+    }
+  }
+
+  @discardableResult
+  private mutating func add(_ pair: String, _ read: (String) throws -> String) throws -> String {
+    let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, !parts[0].isEmpty else {
+      throw SetupError(description: "\"\(pair)\" is not of the form NAME=VALUE")
+    }
+    given[parts[0]] = try read(parts[1])
+    return parts[0]
+  }
+}
+
+struct SetupError: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// The questions of a plugin, put to the person at the terminal, or to whoever writes to standard input.
+struct SetupConversation {
+  let path: String
+  let answers: SetupAnswers
+  let surroundings: Surroundings
+
+  /// Nil for a plugin that cannot be set up this way.
+  func run() async throws -> SetupReply? {
+    let folder = "\(surroundings.folders.state)/setup-\(getpid())"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let trial = try PluginTrial(path: path, environment: surroundings.environment, folder: folder)
+    let known = answers.given.mapValues { JSONValue.string($0) }
+    do {
+      let reply = try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await answer(trial.peer) }
+        defer { group.cancelAll() }
+        return try await trial.peer.request(SetupRequest(config: .object(known)), within: .seconds(24 * 3_600))
+      }
+      await trial.end()
+      return reply
+    } catch let error as PeerError {
+      await trial.end()
+      guard case .refused(let refusal) = error else {
+        // It cannot be started, or is no plugin: what can be written by hand is shown.
+        switch error {
+        case .closed, .notSent: return nil
+        default: throw error
+        }
+      }
+      if refusal.code == .methodNotFound || refusal.code == .invalidRequest { return nil }
+      throw SetupError(description: refusal.message)
+    }
+  }
+
+  private func answer(_ peer: Peer) async throws {
+    for await request in peer.requests {
+      do {
+        switch request.method {
+        case SetupSay.method:
+          print(try request.params(SetupSay.self).text)
+          fflush(nil)
+          request.reply(Empty())
+        case SetupAsk.method:
+          let ask = try request.params(SetupAsk.self)
+          request.reply(SetupAsk.Reply(answer: try answer(ask)))
+        default: throw WireError(.methodNotFound, "there is no method \(request.method) in a set-up")
+        }
+      } catch let error as WireError {
+        request.fail(error)
+      } catch {
+        request.fail(WireError(.internalError, "\(error)"))
+      }
+    }
+  }
+
+  private func answer(_ ask: SetupAsk) throws -> String {
+    let isSecret = ask.secret == true
+    if let given = answers.given[ask.name], !isSecret || answers.fromFiles.contains(ask.name) { return given }
+    let isTerminal = isatty(STDIN_FILENO) == 1
+    print(ask.question, terminator: isTerminal ? " " : "\n")
+    fflush(nil)
+    guard let line = isSecret && isTerminal ? Self.readUnseen() : readLine() else {
+      let option = isSecret ? "--from-file \(ask.name)=PATH" : "--set \(ask.name)=VALUE"
+      throw SetupError(description: "there is no answer for \"\(ask.name)\"; give it with \(option)")
+    }
+    return line
+  }
+
+  /// Reads a line that is not shown.
+  private static func readUnseen() -> String? {
+    var usual = termios()
+    guard tcgetattr(STDIN_FILENO, &usual) == 0 else { return readLine() }
+    var unseen = usual
+    unseen.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &unseen)
+    defer {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &usual)
+      print()
+    }
+    return readLine()
+  }
+}

@@ -1,0 +1,48 @@
+package import PluginSDK
+
+/// Looks whether a configuration works at Discord.
+package enum DiscordCheck {
+  package static func findings(_ config: JSONValue) async throws -> [CheckRequest.Finding] {
+    let settings = try JSONCoding.convert(config, to: DiscordSettings.self)
+    guard settings.problems.isEmpty else {
+      return settings.problems.map { .init(false, "\($0.path) \($0.message)") }
+    }
+    let portal = DiscordPortal(token: settings.token ?? "", api: settings.api, proxy: settings.proxy)
+    do {
+      return try await findings(settings, portal)
+    } catch {
+      return [.init(false, "Discord: \(error.asDeliveryFailure.wireError.message)")]
+    }
+  }
+
+  private static func findings(
+    _ settings: DiscordSettings, _ portal: DiscordPortal
+  ) async throws(RESTError) -> [CheckRequest.Finding] {
+    let bot = try await portal.bot()
+    var findings = [CheckRequest.Finding(true, "the token is that of \(bot.name)")]
+    findings.append(
+      bot.readsMessages
+        ? .init(true, "Message Content Intent is on")
+        : .init(false, "Message Content Intent is off: switch it on in the developer portal, under Bot"))
+    let guilds = try await portal.guilds()
+    findings.append(
+      guilds.isEmpty
+        ? .init(false, "the bot is in no server: open \(DiscordPortal.invitation(of: bot.application))")
+        : .init(true, "the bot is in \(guilds.joined(separator: ", "))"))
+    for channel in settings.channels ?? [] { findings.append(await finding(channel, portal)) }
+    return findings
+  }
+
+  private static func finding(_ channel: String, _ portal: DiscordPortal) async -> CheckRequest.Finding {
+    do throws(RESTError) {
+      let (name, missing) = try await portal.missing(in: channel)
+      guard !missing.isEmpty else { return .init(true, "#\(name): all permissions are there") }
+      return .init(false, "#\(name): the bot lacks \(missing.joined(separator: ", ")); grant them in its settings")
+    } catch {
+      return .init(
+        false,
+        "channel \(channel): \(error.asDeliveryFailure.wireError.message); is the bot in its server, and may it see it?"
+      )
+    }
+  }
+}

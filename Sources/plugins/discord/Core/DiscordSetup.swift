@@ -1,0 +1,160 @@
+package import PluginSDK
+internal import RelayPipes
+
+/// Leads somebody from the developer portal to a bot that answers.
+package struct DiscordSetup: Sendable {
+  private static let mostTries = 3
+  /// For the code to arrive.
+  private static let pairingLimit: Duration = .seconds(600)
+
+  private struct Known: Decodable, Sendable {
+    var api: String?
+    var proxy: String?
+    var channels: String?
+    var users: String?
+  }
+
+  private let dialogue: SetupDialogue
+  private let known: Known
+
+  package init(_ dialogue: SetupDialogue, known: JSONValue) throws {
+    self.dialogue = dialogue
+    self.known = try JSONCoding.convert(known, to: Known.self)
+  }
+
+  package func run() async throws -> SetupReply {
+    try await dialogue.say(
+      """
+      1. Open https://discord.com/developers/applications and make an application (New Application).
+      2. Under "Bot", switch "Message Content Intent" on.
+      3. There, press "Reset Token" and copy what it shows.
+      """)
+    let (token, portal, bot) = try await askForToken()
+    try await dialogue.say("This is the bot \(bot.name).")
+    try await waitForIntent(portal, bot)
+    try await waitForServer(portal, bot)
+    var settings: [String: JSONValue] = [:]
+    if let api = known.api { settings["api"] = .string(api) }
+    if let proxy = known.proxy { settings["proxy"] = .string(proxy) }
+    let channels = try await askForChannels(portal)
+    if !channels.isEmpty {
+      settings["channels"] = .array(channels.map { .string($0) })
+      settings["dms"] = true
+    }
+    return SetupReply(settings: settings, secrets: ["token": token], users: try await askForUsers(token))
+  }
+
+  private func askForToken() async throws -> (String, DiscordPortal, DiscordPortal.Bot) {
+    for _ in 0..<Self.mostTries {
+      // Quotes come along when it is copied from a file.
+      let token = try await dialogue.ask("token", "The token:", secret: true).filter { $0 != "\"" && $0 != "'" }
+      let portal = DiscordPortal(token: token, api: known.api, proxy: known.proxy)
+      let isToken = !token.isEmpty && token.allSatisfy { $0.isASCII && !$0.isWhitespace }
+      do throws(RESTError) {
+        if isToken { return (token, portal, try await portal.bot()) }
+      } catch {
+        guard case .refused(status: 401, _, _) = error else {
+          throw WireError(.internalError, error.asDeliveryFailure.wireError.message)
+        }
+      }
+      try await dialogue.say(
+        "Discord does not take this token. Press \"Reset Token\" and copy the new one as a whole.")
+    }
+    throw WireError(.internalError, "no token that Discord takes was given")
+  }
+
+  private func waitForIntent(_ portal: DiscordPortal, _ bot: DiscordPortal.Bot) async throws {
+    var bot = bot
+    for _ in 0..<Self.mostTries where !bot.readsMessages {
+      _ = try await dialogue.ask(
+        "intent", "\"Message Content Intent\" is off: switch it on under \"Bot\", save, and press Enter.")
+      bot = try await asked { () async throws(RESTError) in try await portal.bot() }
+    }
+    if !bot.readsMessages {
+      try await dialogue.say("It is still off: in channels the bot will see no text until it is on.")
+    }
+  }
+
+  private func waitForServer(_ portal: DiscordPortal, _ bot: DiscordPortal.Bot) async throws {
+    try await dialogue.say(
+      "4. Invite it to a server that you are in: \(DiscordPortal.invitation(of: bot.application))")
+    for _ in 0..<Self.mostTries {
+      let guilds = try await asked { () async throws(RESTError) in try await portal.guilds() }
+      if !guilds.isEmpty { return try await dialogue.say("It is in: \(guilds.joined(separator: ", ")).") }
+      _ = try await dialogue.ask("invited", "It is in no server yet. Invite it, and press Enter.")
+    }
+    throw WireError(.internalError, "the bot is in no server: those who share none cannot write to each other")
+  }
+
+  private func askForChannels(_ portal: DiscordPortal) async throws -> [String] {
+    let ids = try await askForIDs(
+      "channels", known.channels,
+      "5. Channels of servers in which it shall listen, as ids with commas between (Enter: direct messages only):")
+    for channel in ids {
+      let (name, missing) = try await asked { () async throws(RESTError) in try await portal.missing(in: channel) }
+      if !missing.isEmpty {
+        try await dialogue.say(
+          "In #\(name) it lacks: \(missing.joined(separator: ", ")). Grant them in the channel's settings.")
+      }
+    }
+    return ids
+  }
+
+  private func askForUsers(_ token: String) async throws -> [String] {
+    let ids = try await askForIDs(
+      "users", known.users, "6. Your id at Discord, or several with commas between (Enter: find it out by a code):")
+    return ids.isEmpty ? [try await pair(token)] : ids
+  }
+
+  private func askForIDs(_ name: String, _ given: String?, _ question: String) async throws -> [String] {
+    var answer = given
+    for _ in 0..<Self.mostTries {
+      let text: String
+      if let answer { text = answer } else { text = try await dialogue.ask(name, question) }
+      let ids = text.split(separator: ",").map { $0.filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" } }
+        .filter { !$0.isEmpty }
+      guard let wrong = ids.first(where: { !DiscordSettings.isID($0) }) else { return ids }
+      try await dialogue.say(
+        "\"\(wrong)\" is no id, which has 17 to 20 digits. Switch \"Developer Mode\" on in Discord's settings "
+          + "(Advanced); then right-click and \"Copy ID\".")
+      answer = nil
+    }
+    throw WireError(.internalError, "no \(name) were given that are ids")
+  }
+
+  // MARK: - Pairing
+
+  /// Waits for a code in a direct message: whoever writes it is who reads this.
+  private func pair(_ token: String) async throws -> String {
+    let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
+    let found = Latch<Sender>()
+    let gateway = GatewayClient(
+      RESTClient(.init(base: known.api ?? DiscordMessenger.usualAPI, token: token, proxy: known.proxy)), resuming: nil,
+      handle: { [dialogue] event in
+        // Not before it would be heard.
+        if event.name == "READY" {
+          try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
+        }
+        guard event.name == "MESSAGE_CREATE", event.data["guild_id"]?.stringValue == nil,
+          event.data["content"]?.stringValue?.filter({ !$0.isWhitespace }).lowercased() == code,
+          let message = DiscordMessages.received(event.data, in: Conversation(id: "pairing"), me: nil)
+        else { return }
+        found.set(message.sender)
+        throw Paired()
+      }, log: { _ in })
+    do {
+      try await withDeadline(Self.pairingLimit, clock: LoopClock.shared) { try await gateway.run() }
+    } catch {
+      guard let sender = found.value else { throw WireError(.internalError, "nobody wrote the code to the bot") }
+      try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
+      return sender.id
+    }
+    throw WireError(.internalError, "the connection to Discord ended")
+  }
+
+  private struct Paired: Error {}
+
+  private func asked<Value>(_ body: () async throws(RESTError) -> Value) async throws(WireError) -> Value {
+    do { return try await body() } catch { throw WireError(.internalError, error.asDeliveryFailure.wireError.message) }
+  }
+}

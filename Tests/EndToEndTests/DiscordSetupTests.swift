@@ -1,0 +1,84 @@
+import FoundationEssentials
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// From a token to a bot that answers, and what `doctor` finds.
+  @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
+  struct DiscordSetupTests {
+    @Test func `a set-up checks the token, the portal and the servers, pairs by a code, and keeps the file's comments`()
+      async throws
+    {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try await RelayFixture.run(config: "# mine\nmachine: {name: bench}   # the desk\n", startsDaemon: false) {
+          relay in
+          try Discord.tell(["do": "portal", "flags": 0, "invited": false], discord)
+          let api = "api=http://127.0.0.1:\(discord.ports[1])"
+          let questions = try await relay.converse("setup", "discord", "--set", api) { line, answer in
+            switch line {
+            case let line where line.hasPrefix("The token"): answer(line.count > 0 ? "\"the-token\"" : "")
+            case let line where line.contains("is off: switch it on"):
+              try? Discord.tell(["do": "portal", "flags": 524288], discord)
+              answer("")
+            case let line where line.hasPrefix("It is in no server yet"):
+              try? Discord.tell(["do": "portal", "invited": true], discord)
+              answer("")
+            case let line where line.hasPrefix("5."): answer(Discord.general)
+            case let line where line.hasPrefix("6."): answer("")
+            case let line where line.hasPrefix("Write this to the bot"):
+              let code = line.split(separator: " ").last.map(String.init) ?? ""
+              try? Discord.say(code, to: discord)
+            default: break
+            }
+          }
+          #expect(questions.exit == .exited(0), "\(questions.output) \(questions.errors)")
+          let said = questions.output.joined(separator: "\n")
+          #expect(said.contains("scope=bot+applications.commands&permissions=309237746752"))
+          #expect(said.contains("That was Ann (\(Discord.ann))"))
+          #expect(!said.contains("the-token"))
+          let file = relay.folders.home + "/relay.yaml"
+          let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+          #expect(text.contains("# mine") && text.contains("# the desk") && !text.contains("the-token"), "\(text)")
+          let secret = relay.folders.home + "/secrets/discord-default-token"
+          let mode = try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int
+          #expect(mode == 0o600)
+          try await relay.start()
+          _ = await Discord.wait(at: discord) { $0.identifies > 1 }
+          try Discord.say("hello", to: discord)
+          await Discord.waitForText("You wrote: hello", at: discord)
+        }
+      }
+    }
+
+    @Test func `doctor says what is missing at Discord, by channel`() async throws {
+      try await Discord.run { discord, relay in
+        let good = try await relay.command("doctor").output.joined(separator: "\n")
+        #expect(good.contains("#general: all permissions are there"), "\(good)")
+        try Discord.tell(["do": "portal", "flags": 0], discord)
+        // Attach Files and Send Messages in Threads.
+        try Discord.tell(
+          ["do": "deny", "channel": .string(Discord.general), "bits": .string("\(1 << 15 | 1 << 38)")], discord)
+        let bad = try await relay.command("doctor").output.joined(separator: "\n")
+        #expect(bad.contains("the bot lacks Send Messages in Threads, Attach Files"), "\(bad)")
+        #expect(bad.contains("Message Content Intent is off"))
+      }
+    }
+
+    @Test func `a token that Discord does not take is told, and never printed`() async throws {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try await RelayFixture.run(config: "", startsDaemon: false) { relay in
+          let api = "api=http://127.0.0.1:\(discord.ports[1])"
+          let run = try await relay.converse("setup", "discord", "--set", api, "--set", "token=argv") { line, answer in
+            if line.hasPrefix("The token") { answer("wrong-token") }
+          }
+          #expect(run.exit == .exited(1))
+          let said = (run.output + run.errors).joined(separator: "\n")
+          #expect(said.contains("Discord does not take this token") && said.contains("no token that Discord takes"))
+          #expect(!said.contains("wrong-token"))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import RelayConfig
+import Testing
+
+@Suite struct ConfigEditorTests {
+  @Test(arguments: [
+    ("", "messengers:\n  discord:\n    work:\n      auth: {}\n"),
+    ("machine: {name: x} # mine", "machine: {name: x} # mine\nmessengers:\n  discord:\n    work:\n      auth: {}\n"),
+    ("messengers:\n# mine\n", "messengers:\n  discord:\n    work:\n      auth: {}\n# mine\n"),
+    (
+      "messengers:\n    echo: {default: {}}\npi: {}\n",
+      "messengers:\n    discord:\n      work:\n        auth: {}\n    echo: {default: {}}\npi: {}\n"
+    ),
+    (
+      "messengers:\n  discord:   # two\n    home:\n      dms: true\n",
+      "messengers:\n  discord:   # two\n    work:\n      auth: {}\n    home:\n      dms: true\n"
+    ),
+  ])
+  func `an instance is added, and everything else stays as it is`(before: String, after: String) throws {
+    #expect(try ConfigEditor.adding("discord", "work", settings: ["auth: {}"], to: before) == after)
+  }
+
+  @Test(arguments: ["messengers: {echo: {default: {}}}\n", "{machine: {name: x}}\n", "- a list\n"])
+  func `what only a person can add to is left alone`(text: String) throws {
+    #expect(try ConfigEditor.adding("discord", "work", settings: ["auth: {}"], to: text) == nil)
+  }
+}
