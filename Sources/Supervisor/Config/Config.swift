@@ -81,6 +81,8 @@ package struct Config: Sendable, Equatable {
     package var kind: String
     package var instance: String
     package var enabled = true
+    /// Variables alone speak of it, which may be meant for another program.
+    package var isImplied = false
     package var access = Access()
     /// Nil: `final` where a session is only looked in on, `stream` elsewhere.
     package var output: Output?

@@ -26,7 +26,7 @@ package struct ConfigReader: Sendable {
   /// Reads the first of the candidates that exists.
   package func load(_ candidates: [String]) throws -> Loaded {
     guard let path = candidates.first(where: Self.isThere) else {
-      return Loaded(config: Config(), path: nil)
+      return completed(Loaded(config: Config(), path: nil))
     }
     guard let data = FileManager.default.contents(atPath: path) else {
       throw Unreadable(description: "\(path) cannot be read; check its permissions")
@@ -37,6 +37,12 @@ package struct ConfigReader: Sendable {
     if stat(path, &status) == 0, status.st_mode & 0o077 != 0, holdsSecret(loaded.config) {
       loaded.warnings.append("\(path) holds a secret and others may read it; run: chmod 600 \(path)")
     }
+    return completed(loaded)
+  }
+
+  private func completed(_ loaded: Loaded) -> Loaded {
+    var loaded = loaded
+    EnvironmentMessengers(environment).apply(to: &loaded)
     return loaded
   }
 

@@ -88,7 +88,7 @@ struct MessengerReader {
     return access
   }
 
-  private static func isName(_ name: String) -> Bool {
+  static func isName(_ name: String) -> Bool {
     (1...32).contains(name.utf8.count) && name != "attached"
       && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F }
   }

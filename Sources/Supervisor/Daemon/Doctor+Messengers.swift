@@ -11,6 +11,7 @@ extension Doctor {
     let installed = MessengerList(surroundings)
     for messenger in config.messengers where messenger.enabled {
       guard let path = installed.path(of: messenger.kind) else {
+        if messenger.isImplied { continue }
         note(false, "\(messenger.name): there is no plugin \(messenger.kind) in \(surroundings.folders.plugins)")
         continue
       }
