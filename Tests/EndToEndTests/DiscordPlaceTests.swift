@@ -146,6 +146,16 @@ extension EndToEnd {
       }
     }
 
+    @Test func `an answer of many messages comes as a file, too`() async throws {
+      try await Discord.run { discord, _ in
+        try discord.tell(#"{"do": "limit", "count": 50, "seconds": 0.2}"#)
+        try Discord.say("/long 2200", to: discord)
+        let ledger = try #require(
+          await Discord.wait(at: discord) { $0.texts.contains { $0.files == ["answer.md"] } })
+        #expect(ledger.texts.count { $0.files.isEmpty } > 5)
+      }
+    }
+
     @Test func `a message is marked once it is stored, and when it has been answered where that is wanted`()
       async throws
     {

@@ -16,7 +16,8 @@ import Testing
   }
 
   @Test func `the file of pidash sets up a bot, with quotes, export and CRLF`() throws {
-    let file = "# my bot\r\nexport DISCORD_BOT_TOKEN=\"abc.def\"\r\n\r\nDISCORD_ALLOWED_USERS = '1', 2 ,,\r\nOTHER=x\r\n"
+    let file =
+      "# my bot\r\nexport DISCORD_BOT_TOKEN=\"abc.def\"\r\n\r\nDISCORD_ALLOWED_USERS = '1', 2 ,,\r\nOTHER=x\r\n"
     let loaded = try load(file: file)
     let messenger = try #require(loaded.config.messengers.first)
     #expect(messenger.name == "discord/default" && messenger.settings["token"] == "abc.def")

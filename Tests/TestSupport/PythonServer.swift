@@ -33,14 +33,14 @@ package final class PythonServer: Sendable {
   ///   - name: of its folder.
   ///   - script: the file in it.
   package static func run(
-    _ name: String, script: String = "server.py", with python: String = "/usr/bin/env",
+    _ name: String, script: String = "server.py", _ arguments: [String] = [], with python: String = "/usr/bin/env",
     _ body: (PythonServer) async throws -> Void
   ) async throws {
     let path = URL(filePath: #filePath).deletingLastPathComponent().path + "/../Fixtures/\(name)/\(script)"
     let interpreter = python == "/usr/bin/env" ? ["python3"] : []
     let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: script, path: python, arguments: interpreter + [path],
+        name: script, path: python, arguments: interpreter + [path] + arguments,
         environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]),
       guardian: nil)
     let lines = Locked<[String]>([])

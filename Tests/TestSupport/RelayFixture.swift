@@ -245,5 +245,10 @@ package struct Programs: Sendable {
 
   package static let built = Programs(folder: Built.folder, environment: [:])
 
+  /// With more in the environment of what is started.
+  package static func built(with environment: [String: String]) -> Programs {
+    Programs(folder: Built.folder, environment: environment)
+  }
+
   func executable(_ name: String) -> String { "\(folder)/\(name)" }
 }

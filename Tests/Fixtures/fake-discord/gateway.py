@@ -79,7 +79,7 @@ async def take(connection, op, data):
         connection.session = f"session-{world.new_id()}"
         sessions[connection.session] = {"events": []}
         await connection.dispatch("READY", {
-            "v": 10, "session_id": connection.session, "resume_gateway_url": f"ws://127.0.0.1:{world.ports[0]}",
+            "v": 10, "session_id": connection.session, "resume_gateway_url": world.gateway(),
             "user": world.BOT, "guilds": [{"id": world.GUILD, "unavailable": True}], "private_channels": [],
             "application": {"id": world.BOT["id"], "flags": 0}, "relationships": [], "shard": [0, 1]})
         tell_presence(data.get("presence"))

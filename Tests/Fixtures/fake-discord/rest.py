@@ -115,7 +115,7 @@ class REST(http.server.BaseHTTPRequestHandler):
     def perform(self, parts, query, data, uploads):
         match [self.command, *parts]:
             case ["GET", "gateway"] | ["GET", "gateway", "bot"]:
-                return 200, {"url": f"ws://127.0.0.1:{world.ports[0]}", "shards": 1, "session_start_limit": {
+                return 200, {"url": world.gateway(), "shards": 1, "session_start_limit": {
                     "total": 1000, "remaining": 999, "reset_after": 0, "max_concurrency": 1}}
             case ["GET", "users", "@me"]:
                 return 200, world.BOT

@@ -22,6 +22,7 @@ JSON on standard output.
 import asyncio
 import http.server
 import json
+import ssl
 import sys
 import threading
 
@@ -114,10 +115,18 @@ async def main():
     world.start()
     if "--whole" not in sys.argv:
         gateway.state["split"] = True
+    tls = None
+    if "--tls" in sys.argv:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        folder = sys.argv[sys.argv.index("--tls") + 1]
+        tls.load_cert_chain(folder + "/server.pem", folder + "/server.key")
+        world.scheme["secure"] = "s"
     rest = http.server.ThreadingHTTPServer(("127.0.0.1", 0), REST)
     rest.daemon_threads = True
+    if tls:
+        rest.socket = tls.wrap_socket(rest.socket, server_side=True)
     threading.Thread(target=rest.serve_forever, daemon=True).start()
-    server = await serve(gateway.serve, "127.0.0.1", 0, max_size=None, compression=None)
+    server = await serve(gateway.serve, "127.0.0.1", 0, max_size=None, compression=None, ssl=tls)
     world.ports[:] = [server.sockets[0].getsockname()[1], rest.server_address[1]]
     print("ports", *world.ports, flush=True)
     threading.Thread(target=listen, daemon=True).start()

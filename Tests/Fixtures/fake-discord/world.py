@@ -16,6 +16,7 @@ EPHEMERAL = 64
 
 lock = threading.RLock()
 ports = []
+scheme = {"secure": ""}
 loop = None
 _last = 0
 channels = {}
@@ -60,7 +61,11 @@ def dispatch(event, data):
 
 
 def base():
-    return f"http://127.0.0.1:{ports[1]}"
+    return f"http{scheme['secure']}://127.0.0.1:{ports[1]}"
+
+
+def gateway():
+    return f"ws{scheme['secure']}://127.0.0.1:{ports[0]}"
 
 
 def channel(id, name, type=0, parent=None):

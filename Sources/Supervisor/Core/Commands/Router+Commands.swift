@@ -88,6 +88,8 @@ extension Router {
     let status = await session.status()
     var lines = ["\(status.name): \(word(for: status))", "Folder: \(status.directory)"]
     if let model = status.model { lines.append("Model: \(model)" + (status.isDemo ? " (demo agent)" : "")) }
+    if let branch = Workplace.branch(of: status.directory) { lines.append("Branch: \(SafeText.line(branch))") }
+    if Workplace.isContainer { lines.append("In a container.") }
     if status.openDialogs > 0 { lines.append("Waiting for your answer to a question.") }
     if status.restarts > 0 { lines.append("The agent was restarted \(status.restarts) time(s).") }
     return lines.joined(separator: "\n")

@@ -202,7 +202,9 @@ package actor PluginHost {
 
   private static func missing(_ plugins: [DiscoveredPlugin], _ config: Config) -> [String] {
     let known = Set(plugins.map(\.name))
-    let kinds = Set(config.messengers.filter { $0.enabled && !$0.isImplied }.map(\.kind) + config.plugins.filter(\.value.enabled).keys)
+    let kinds = Set(
+      config.messengers.filter { $0.enabled && !$0.isImplied }.map(\.kind) + config.plugins.filter(\.value.enabled).keys
+    )
     return kinds.subtracting(known).sorted().map {
       "relay.yaml configures \"\($0)\", but there is no plugin of that name; put its executable into plugins/"
     }

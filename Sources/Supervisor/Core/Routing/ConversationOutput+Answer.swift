@@ -215,9 +215,14 @@ extension ConversationOutput {
     if !stream.isEmpty {
       await flushTools()
       await flush(final: true)
+      let unit = capabilities.lengthUnit ?? .utf16
+      if !unit.isWithin(Self.mostMessages * limit, message.text) { await sendAsFile(message.text) }
     }
     beginStream()
   }
+
+  /// An answer of more messages than this comes as a file, too, with its tables as they were written.
+  static let mostMessages = 5
 
   /// Shows what has been streamed so far before something else is said. The message goes on growing above it; where
   /// messages cannot grow, it is sent when it is complete.

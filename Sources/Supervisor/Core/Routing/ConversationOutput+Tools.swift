@@ -47,22 +47,40 @@ extension ConversationOutput {
     guard let link = await delivery.holder.wait(), let most = link.capabilities.maximumFileBytes else { return }
     let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
     let name = SafeText.line(tool) + "." + SafeText.line(ending, limit: 8)
+    let isSent = await send(name, mime: image.mimeType, link) {
+      Data(base64Encoded: image.data).flatMap { $0.count <= most ? $0 : nil }
+    }
+    if isSent == false, !Task.isCancelled { isIncomplete = true }
+  }
+
+  /// A long answer is easier to keep as a file; its messages are there already.
+  func sendAsFile(_ text: String) async {
+    guard let link = await delivery.holder.wait(), let most = link.capabilities.maximumFileBytes,
+      text.utf8.count <= most
+    else { return }
+    _ = await send("answer.md", mime: "text/markdown", link) { Data(text.utf8) }
+  }
+
+  /// - Returns: whether it arrived; nil for what there is nothing of to send.
+  private func send(
+    _ name: String, mime: String, _ link: PluginLink, _ content: @escaping @Sendable () -> Data?
+  ) async -> Bool? {
     let path = "\(link.spoolFolder)/\(UUID().uuidString)"
     do {
       // Away from the loop, which carries everybody's text.
       let isWritten = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-        guard let data = Data(base64Encoded: image.data), data.count <= most else { return false }
+        guard let data = content() else { return false }
         try data.write(to: URL(filePath: path))
         return true
       }
-      guard isWritten else { return }
+      guard isWritten else { return nil }
     } catch {
-      delivery.log("\(key): an image of \(tool) could not be handed over: \(error)")
-      return
+      delivery.log("\(key): \(name) could not be handed over: \(error)")
+      return nil
     }
-    let sent = await delivery.send(file: path, name: name, mime: image.mimeType, caption: nil)
-    if sent == nil, !Task.isCancelled { isIncomplete = true }
+    let sent = await delivery.send(file: path, name: name, mime: mime, caption: nil)
     await removeSpooled(path)
+    return sent != nil
   }
 
   /// Removes a file that was sent or given up, once that is stored: the next daemon sends it, if this one did not.
