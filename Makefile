@@ -41,6 +41,7 @@ drill: setup ## break everything everywhere and count what is lost; three quarte
 	@$(PROGRAMS)/pi-relay-drill kill
 	@$(PROGRAMS)/pi-relay-drill model
 	@$(PROGRAMS)/pi-relay-drill soak
+	@scripts/setup-peers && $(PROGRAMS)/pi-relay-drill discord
 	swift build --build-tests
 	swift test --skip-build --filter 'PowerLossTests|StorageFaultTests|ReplacementTests|SalvageTests'
 	-@scripts/setup runit supervisor

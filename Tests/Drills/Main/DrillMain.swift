@@ -7,7 +7,7 @@ import TestSupport
 struct DrillMain: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pi-relay-drill", abstract: "Breaks pi-relay in every way we can think of, and counts what is lost.",
-    subcommands: [Kill.self, Model.self, Soak.self])
+    subcommands: [Kill.self, Model.self, Soak.self, AtDiscord.self])
 }
 
 struct Kill: AsyncParsableCommand {
@@ -71,6 +71,27 @@ struct Soak: AsyncParsableCommand {
     for problem in report.problems { say("FAILED \(problem)") }
     if !report.problems.isEmpty { throw ExitCode.failure }
     say("memory, descriptors and database are flat, nothing was lost")
+  }
+}
+
+struct AtDiscord: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "discord",
+    abstract: "Kills the daemon, the Discord plugin, the formatter, the agent and the connection at random instants.")
+
+  @Option(help: "How many kills.") var count = 200
+  @Option(help: "The same seed chooses the same victims and moments.") var seed = UInt64.random(in: 1...999_999)
+
+  func run() async throws {
+    guard PythonServer.isThere else {
+      say("the fake Discord needs scripts/setup-peers")
+      throw ExitCode.failure
+    }
+    say("seed \(seed), \(count) kills at random instants; \(ModelDrill.restart)")
+    let report = try await DiscordDrill(kills: count, seed: seed).run { say($0) }
+    for problem in report.lost + report.duplicated { say("FAILED \(problem)") }
+    say("\(report)")
+    if !report.isSound { throw ExitCode.failure }
   }
 }
 

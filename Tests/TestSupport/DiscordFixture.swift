@@ -1,30 +1,29 @@
 import FoundationEssentials
-import RelayWire
+package import RelayWire
 import Supervisor
-import TestSupport
 
 /// What people see at Discord, by its own account.
-struct DiscordLedger {
-  struct Shown {
-    var id: String
-    var channel: String
-    var text: String
+package struct DiscordLedger {
+  package struct Shown {
+    package var id: String
+    package var channel: String
+    package var text: String
     /// Only one person sees it.
-    var isPrivate: Bool
+    package var isPrivate: Bool
     /// By label, with what Discord calls it and its colour.
-    var buttons: [(label: String, id: String, style: Int)]
-    var files: [String]
+    package var buttons: [(label: String, id: String, style: Int)]
+    package var files: [String]
   }
 
-  private(set) var texts: [Shown] = []
-  private(set) var identifies = 0
-  private(set) var resumes = 0
-  private(set) var pings = 0
-  private(set) var refusals = 0
+  package private(set) var texts: [Shown] = []
+  package private(set) var identifies = 0
+  package private(set) var resumes = 0
+  package private(set) var pings = 0
+  package private(set) var refusals = 0
   /// All that happened, in order.
-  private(set) var events: [JSONValue] = []
+  package private(set) var events: [JSONValue] = []
 
-  init(_ lines: [String]) {
+  package init(_ lines: [String]) {
     for line in lines.dropFirst() {
       guard let event = try? JSONCoding.decode(JSONValue.self, from: Array(line.utf8)) else { continue }
       events.append(event)
@@ -55,9 +54,9 @@ struct DiscordLedger {
   private func list(_ value: JSONValue?) -> [JSONValue] { if case .array(let list)? = value { list } else { [] } }
 
   /// The events of one kind.
-  func all(_ kind: String) -> [JSONValue] { events.filter { $0["happened"]?.stringValue == kind } }
+  package func all(_ kind: String) -> [JSONValue] { events.filter { $0["happened"]?.stringValue == kind } }
 
-  func first(_ text: String) -> Shown? { texts.first { $0.text.contains(text) } }
+  package func first(_ text: String) -> Shown? { texts.first { $0.text.contains(text) } }
 }
 
 extension JSONValue {
@@ -65,21 +64,21 @@ extension JSONValue {
 }
 
 /// The real plugin at a Discord of the tests' own.
-enum Discord {
-  static let ann = "100000000000000001"
-  static let stranger = "100000000000000009"
-  static let direct = "500000000000000001"
-  static let general = "700000000000000001"
-  static let other = "600000000000000001"
-  static let guild = "800000000000000001"
+package enum Discord {
+  package static let ann = "100000000000000001"
+  package static let stranger = "100000000000000009"
+  package static let direct = "500000000000000001"
+  package static let general = "700000000000000001"
+  package static let other = "600000000000000001"
+  package static let guild = "800000000000000001"
 
   /// - Parameters:
   ///   - more: lines of the instance's configuration.
   ///   - top: other sections.
   ///   - sessions: settings of that section.
-  static func run(
+  package static func run(
     _ more: String = "dms: true", top: String = "", sessions: String = "",
-    _ body: (PythonServer, RelayFixture) async throws -> Void
+    programs: Programs = .built, _ body: (PythonServer, RelayFixture) async throws -> Void
   ) async throws {
     try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
       let lines = more.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")
@@ -95,18 +94,18 @@ enum Discord {
               editIntervalMilliseconds: 50
         \(lines)
         """
-      try await RelayFixture.run(config: config, sessions: sessions) { relay in
+      try await RelayFixture.run(config: config, sessions: sessions, programs: programs) { relay in
         _ = await discord.wait { DiscordLedger($0).identifies > 0 ? true : nil }
         try await body(discord, relay)
       }
     }
   }
 
-  static func tell(_ command: JSONValue, _ discord: PythonServer) throws {
+  package static func tell(_ command: JSONValue, _ discord: PythonServer) throws {
     try discord.tell(String(decoding: try JSONCoding.encode(command), as: UTF8.self))
   }
 
-  static func say(
+  package static func say(
     _ text: String, id: String? = nil, by author: String = ann, as event: String = "MESSAGE_CREATE",
     isGuild: Bool = false, channel: String = direct, with more: [String: JSONValue] = [:], to discord: PythonServer
   ) throws {
@@ -121,7 +120,7 @@ enum Discord {
   }
 
   /// Somebody uses a command, a button or a form.
-  static func interact(
+  package static func interact(
     _ type: Int64, _ data: JSONValue, message: String? = nil, by user: String = ann, channel: String = direct,
     parent: String? = nil, at discord: PythonServer
   ) throws {
@@ -140,7 +139,7 @@ enum Discord {
     try tell(["do": "interact", "interaction": .object(interaction)], discord)
   }
 
-  static func use(
+  package static func use(
     _ command: String, _ text: String? = nil, by user: String = ann, channel: String = direct, parent: String? = nil,
     at discord: PythonServer
   ) throws {
@@ -150,7 +149,7 @@ enum Discord {
       parent: parent, at: discord)
   }
 
-  static func press(
+  package static func press(
     _ button: String, of message: String, by user: String = ann, channel: String = direct, at discord: PythonServer
   ) throws {
     try interact(
@@ -159,11 +158,11 @@ enum Discord {
   }
 
   @discardableResult
-  static func waitForText(_ text: String, at discord: PythonServer) async -> DiscordLedger? {
+  package static func waitForText(_ text: String, at discord: PythonServer) async -> DiscordLedger? {
     await wait(at: discord) { $0.texts.contains { $0.text.contains(text) } }
   }
 
-  static func wait(at discord: PythonServer, for isThere: (DiscordLedger) -> Bool) async -> DiscordLedger? {
+  package static func wait(at discord: PythonServer, for isThere: (DiscordLedger) -> Bool) async -> DiscordLedger? {
     await discord.wait { lines in
       let ledger = DiscordLedger(lines)
       return isThere(ledger) ? ledger : nil
