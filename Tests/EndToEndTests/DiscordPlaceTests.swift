@@ -92,17 +92,23 @@ extension EndToEnd {
       async throws
     {
       try await Discord.run { discord, _ in
+        // One thread is there before, without a word in it.
+        try Discord.tell(["do": "begin", "parent": .string(Discord.general), "name": "early"], discord)
+        let early = try #require(await Discord.wait(at: discord) { !$0.all("thread").isEmpty })
+        let quiet = try #require(early.all("thread").first?["id"]?.stringValue)
         try await sayBefore(discord)
         try discord.tell(#"{"do": "history", "failures": [500, 502, 503, 502, 504, 502, 502]}"#)
         try breakOff(discord)
         try Discord.say("second", to: discord)
         try Discord.tell(["do": "begin", "parent": .string(Discord.general), "name": "aside"], discord)
-        let begun = try #require(await Discord.wait(at: discord) { !$0.all("thread").isEmpty })
-        let thread = try #require(begun.all("thread").first?["id"]?.stringValue)
+        try Discord.say("in the quiet one", isGuild: true, channel: quiet, to: discord)
+        let begun = try #require(await Discord.wait(at: discord) { $0.all("thread").count == 2 })
+        let thread = try #require(begun.all("thread").last?["id"]?.stringValue)
         try Discord.say("in the thread", isGuild: true, channel: thread, to: discord)
         try Discord.say("afterwards", isGuild: true, channel: Discord.general, to: discord)
         await Discord.waitForText("You wrote: second", at: discord)
         await Discord.waitForText("[Ann]: afterwards", at: discord)
+        await Discord.waitForText("[Ann]: in the quiet one", at: discord)
         let ledger = try #require(await Discord.waitForText("[Ann]: in the thread", at: discord))
         #expect(ledger.first("[Ann]: in the thread")?.channel == thread)
       }

@@ -5,6 +5,10 @@ import Testing
   @Test(arguments: [
     ("", "messengers:\n  discord:\n    work:\n      auth: {}\n"),
     ("machine: {name: x} # mine", "machine: {name: x} # mine\nmessengers:\n  discord:\n    work:\n      auth: {}\n"),
+    (
+      "messengers:\r\n  echo:\r\n    default: {}\r\n",
+      "messengers:\r\n  discord:\r\n    work:\r\n      auth: {}\r\n  echo:\r\n    default: {}\r\n"
+    ),
     ("messengers:\n# mine\n", "messengers:\n  discord:\n    work:\n      auth: {}\n# mine\n"),
     (
       "messengers:\n    echo: {default: {}}\npi: {}\n",

@@ -48,9 +48,11 @@ package enum ConfigEditor {
 
   private static func inserted(_ lines: [String], indent: Int, after line: Int, in text: String) -> String {
     let blanks = String(repeating: " ", count: indent)
-    var all = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    // By bytes: CRLF is a single character.
+    var all = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { String($0) ?? "" }
+    let ending = all.first?.hasSuffix("\r") == true ? "\r" : ""
     if all.count == line { all.append("") }
-    all.insert(contentsOf: lines.map { blanks + $0 }, at: min(line, all.count))
+    all.insert(contentsOf: lines.map { blanks + $0 + ending }, at: min(line, all.count))
     return all.joined(separator: "\n")
   }
 }

@@ -46,6 +46,8 @@ struct EnvironmentMessengers {
       var value = line[line.index(after: equals)...].trimmed
       if value.count >= 2, let quote = value.first, quote == value.last, quote == "\"" || quote == "'" {
         value = value.dropFirst().dropLast()
+      } else if let comment = value.firstRange(of: " #") {
+        value = value[..<comment.lowerBound].trimmed
       }
       variables[String(line[..<equals].trimmed)] = String(value)
     }

@@ -9,8 +9,6 @@ import Supervisor
 struct ConfigurationFile {
   let path: String
   let messengers: [Config.Messenger]
-  /// Nil: there is no file yet.
-  private let text: String?
   private let surroundings: Surroundings
 
   private static let head =
@@ -23,7 +21,6 @@ struct ConfigurationFile {
     self.surroundings = surroundings
     messengers = loaded.config.messengers
     path = loaded.path ?? surroundings.folders.home + "/relay.yaml"
-    text = loaded.path.flatMap { FileManager.default.contents(atPath: $0) }.map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// A value as YAML, of which JSON is a part.
@@ -48,6 +45,8 @@ struct ConfigurationFile {
   /// - Parameter isTried: the settings are known to work.
   /// - Returns: false when the person is told what to add instead.
   func add(_ messenger: String, _ instance: String, _ lines: [String], isTried: Bool) throws -> Bool {
+    // As it is now: the person may have changed it meanwhile.
+    let text = FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     guard isTried || text == nil,
       let new = try ConfigEditor.adding(messenger, instance, settings: lines, to: text ?? Self.head)
     else {
@@ -65,7 +64,13 @@ struct ConfigurationFile {
   }
 
   /// In one step: a crash leaves the old file or the new one.
-  private func replace(_ path: String, with text: String) throws {
+  private func replace(_ name: String, with text: String) throws {
+    // A link stays one.
+    let path =
+      realpath(name, nil).map { real in
+        defer { free(real) }
+        return String(cString: real)
+      } ?? name
     let part = "\(path).\(getpid())"
     let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError("open \(part)") }

@@ -19,17 +19,22 @@ extension Doctor {
       do {
         let trial = try PluginTrial(
           path: path, environment: surroundings.environment, folder: surroundings.folders.home)
-        defer { trial.peer.finish() }
-        let answer = try await trial.peer.request(CheckRequest(config: messenger.settings), within: .seconds(60))
-        for finding in answer.findings { note(finding.isGood, "\(messenger.name): \(finding.text)") }
+        await check(messenger, trial, note)
         await trial.end()
-      } catch let error as PeerError {
-        if case .refused(let refusal) = error, refusal.code != .methodNotFound, refusal.code != .invalidRequest {
-          note(false, "\(messenger.name): \(refusal.message)")
-        }
       } catch {
         note(false, "\(messenger.name): \(error)")
       }
+    }
+  }
+
+  private func check(_ messenger: Config.Messenger, _ trial: PluginTrial, _ note: (Bool, String) -> Void) async {
+    do {
+      let reply = try await trial.peer.request(CheckRequest(config: messenger.settings), within: .seconds(60))
+      for finding in reply.findings { note(finding.isGood, "\(messenger.name): \(finding.text)") }
+    } catch {
+      // One that does not know the request cannot say.
+      if case .refused(let refusal) = error, [.methodNotFound, .invalidRequest].contains(refusal.code) { return }
+      note(false, "\(messenger.name) could not be checked: \(error)")
     }
   }
 }

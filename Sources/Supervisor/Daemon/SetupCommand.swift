@@ -32,6 +32,12 @@ struct Setup: AsyncParsableCommand {
     }
     let installed = MessengerList(surroundings)
     guard let messenger else { return installed.show() }
+    guard
+      instance.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F })
+    else {
+      StandardError.say("pi-relayd: \"\(instance)\": names of instances hold only a–z, 0–9, - and _")
+      throw ExitStatus.failed
+    }
     guard let path = installed.path(of: messenger) else {
       StandardError.say(
         "pi-relayd: there is no messenger \(messenger). "
@@ -46,7 +52,9 @@ struct Setup: AsyncParsableCommand {
     } catch {
       throw surroundings.fail(error)
     }
-    let isThere = file.messengers.contains { $0.kind == messenger && $0.instance == instance }
+    let isThere = file.messengers.contains {
+      $0.kind == messenger && $0.instance == instance && !$0.isImplied
+    }
     guard !isThere else {
       print("\(file.path) sets up \(messenger) already. Check it with: pi-relayd doctor")
       return

@@ -38,6 +38,9 @@ struct SetupError: Error, CustomStringConvertible {
   let description: String
 }
 
+/// How the terminal was before a secret was typed.
+private let seen = Locked<termios?>(nil)
+
 /// The questions of a plugin, put to the person at the terminal, or to whoever writes to standard input.
 struct SetupConversation {
   let path: String
@@ -114,8 +117,15 @@ struct SetupConversation {
     guard tcgetattr(STDIN_FILENO, &usual) == 0 else { return readLine() }
     var unseen = usual
     unseen.c_lflag &= ~tcflag_t(ECHO)
+    // Whoever leaves here gets back a terminal that shows what is typed.
+    seen.withLock { $0 = usual }
+    let before = signal(SIGINT) { _ in
+      seen.withLock { usual in if var usual { tcsetattr(STDIN_FILENO, TCSAFLUSH, &usual) } }
+      _exit(130)
+    }
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &unseen)
     defer {
+      signal(SIGINT, before)
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &usual)
       print()
     }

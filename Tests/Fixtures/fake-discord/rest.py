@@ -18,6 +18,9 @@ NOT_FOUND = (404, {"message": "404: Not Found", "code": 0})
 
 class REST(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Otherwise the second write of an answer waits for the first to be acknowledged.
+    disable_nagle_algorithm = True
+    wbufsize = -1
 
     def log_message(self, *arguments):
         pass

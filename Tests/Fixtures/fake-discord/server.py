@@ -48,6 +48,7 @@ async def say(command):
             data = world.message(data.pop("channel_id"), author, data.pop("content"), **data)
             if data.get("guild_id"):
                 data["member"] = {key: value for key, value in world.member(author).items() if key != "user"}
+    world.tell(happened="said", text=data.get("content"))
     await gateway.broadcast(event, data)
 
 
@@ -109,6 +110,13 @@ def listen():
     world.loop.call_soon_threadsafe(world.loop.stop)
 
 
+class HTTPServer(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, address):
+        """Clients that are killed are what this is for."""
+
+
 async def main():
     world.loop = asyncio.get_running_loop()
     world.broadcast = gateway.broadcast
@@ -121,8 +129,7 @@ async def main():
         folder = sys.argv[sys.argv.index("--tls") + 1]
         tls.load_cert_chain(folder + "/server.pem", folder + "/server.key")
         world.scheme["secure"] = "s"
-    rest = http.server.ThreadingHTTPServer(("127.0.0.1", 0), REST)
-    rest.daemon_threads = True
+    rest = HTTPServer(("127.0.0.1", 0), REST)
     if tls:
         rest.socket = tls.wrap_socket(rest.socket, server_side=True)
     threading.Thread(target=rest.serve_forever, daemon=True).start()

@@ -51,6 +51,7 @@ def now():
 
 
 def tell(**what):
+    what["at"] = time.monotonic_ns()
     with lock:
         print(json.dumps(what), flush=True)
 

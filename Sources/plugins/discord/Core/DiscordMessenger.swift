@@ -91,7 +91,13 @@ package actor DiscordMessenger {
     await gateway.value?.show(presence: request.text)
   }
 
-  package func shutdown() async { await typing.end() }
+  package func shutdown() async {
+    await typing.end()
+    // So that the next life is told again of as little as can be.
+    if session != nil {
+      do { try await keep() } catch { host.log("the place in the stream could not be kept: \(error)") }
+    }
+  }
 
   // MARK: - Events
 
@@ -117,7 +123,12 @@ package actor DiscordMessenger {
       return try await keep()
     case "GUILD_CREATE": try await meet(guild: event.data)
     case "GUILD_DELETE": break
-    case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE": channels.learn(event.data)
+    case "CHANNEL_CREATE", "CHANNEL_UPDATE": channels.learn(event.data)
+    case "THREAD_CREATE":
+      // From its first message on nothing of it is to be missed.
+      if let thread = channels.learn(event.data), state.watermark(of: thread.id) == nil {
+        see(Snowflake.before(thread.id), in: thread.id)
+      }
     case "THREAD_UPDATE", "THREAD_DELETE", "CHANNEL_DELETE": try await changed(event)
     default: break
     }
@@ -206,12 +217,16 @@ package actor DiscordMessenger {
     if case .array(let guilds)? = ready["guilds"] { unmet = Set(guilds.compactMap { $0["id"]?.stringValue }) }
     before = state
     let now = Snowflake.at(Date().timeIntervalSince1970)
-    for channel in settings.channels ?? [] where state.watermark(of: channel) == nil { state.saw(now, in: channel) }
+    for channel in settings.channels ?? [] where state.watermark(of: channel) == nil { see(now, in: channel) }
     for (channel, watermark) in state.watermarks { try await fetch(channel, after: watermark) }
     if unmet.isEmpty {
       before = nil
       try await keep()
     }
+  }
+
+  private func see(_ message: String, in channel: String) {
+    state.saw(message, in: channel, keeping: settings.channels ?? [])
   }
 
   /// Tries of fetching what was missed in one channel.
@@ -264,6 +279,7 @@ package actor DiscordMessenger {
       guard let place = channels.learn(thread), state.watermark(of: place.id) == nil, let parent = place.parent,
         let last = (before ?? state).watermark(of: parent), Snowflake.isOlder(last, than: place.id)
       else { continue }
+      see(Snowflake.before(place.id), in: place.id)
       try await fetch(place.id, after: Snowflake.before(place.id))
     }
   }

@@ -37,10 +37,9 @@ package struct DiscordSetup: Sendable {
     if let api = known.api { settings["api"] = .string(api) }
     if let proxy = known.proxy { settings["proxy"] = .string(proxy) }
     let channels = try await askForChannels(portal)
-    if !channels.isEmpty {
-      settings["channels"] = .array(channels.map { .string($0) })
-      settings["dms"] = true
-    }
+    // Written out, so that what holds for every messenger does not change it.
+    settings["channels"] = .array(channels.map { .string($0) })
+    settings["dms"] = true
     return SetupReply(settings: settings, secrets: ["token": token], users: try await askForUsers(token))
   }
 
@@ -70,8 +69,9 @@ package struct DiscordSetup: Sendable {
         "intent", "\"Message Content Intent\" is off: switch it on under \"Bot\", save, and press Enter.")
       bot = try await asked { () async throws(RESTError) in try await portal.bot() }
     }
-    if !bot.readsMessages {
-      try await dialogue.say("It is still off: in channels the bot will see no text until it is on.")
+    guard bot.readsMessages else {
+      throw WireError(
+        .internalError, "\"Message Content Intent\" is still off, and without it Discord lets no bot connect")
     }
   }
 
@@ -141,7 +141,7 @@ package struct DiscordSetup: Sendable {
         else { return }
         found.set(message.sender)
         throw Paired()
-      }, log: { _ in })
+      }, log: { line in StandardError.say(line) })
     do {
       try await withDeadline(Self.pairingLimit, clock: LoopClock.shared) { try await gateway.run() }
     } catch {

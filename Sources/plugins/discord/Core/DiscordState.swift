@@ -53,7 +53,10 @@ struct DiscordState: Sendable {
   mutating func miss(_ channel: String) { missed.insert(channel) }
   mutating func caughtUp(_ channel: String) { missed.remove(channel) }
 
-  mutating func forget(_ channel: String) { watermarks.removeAll { $0.channel == channel } }
+  mutating func forget(_ channel: String) {
+    watermarks.removeAll { $0.channel == channel }
+    missed.remove(channel)
+  }
 }
 
 /// Discord's ids grow with time.

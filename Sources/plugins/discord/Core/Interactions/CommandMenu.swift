@@ -10,6 +10,7 @@ actor CommandMenu {
   private var menu: JSONValue?
   private var application: String?
   private var done: Set<String> = []
+  private var underWay: Set<String> = []
 
   init(_ rest: RESTClient, log: @escaping @Sendable (String) -> Void) {
     self.rest = rest
@@ -49,7 +50,8 @@ actor CommandMenu {
 
   /// The bot is in this guild.
   func joined(_ guild: String) async {
-    guard menu != nil, !done.contains(guild) else { return }
+    guard menu != nil, !done.contains(guild), underWay.insert(guild).inserted else { return }
+    defer { underWay.remove(guild) }
     do { try await register(in: guild) } catch {
       tell(error, "the commands could not be registered in server \(guild)")
     }

@@ -67,7 +67,7 @@ actor Interactions {
       nursery.add { [self] in await complete(interaction, place, name, typed) }
     case .formWanted(let dialog):
       let form = forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? Components.Form(title: "Question")
-      nursery.add { [self] in _ = await answer(interaction, 9, Components.form(form, dialog: dialog)) }
+      nursery.add { [self] in await offer(form, of: dialog, interaction) }
     case .command, .press, .form:
       // It ends by itself within a request's time.
       let task = Task { await acknowledge(interaction, isOwn: own != nil) }
@@ -96,6 +96,20 @@ actor Interactions {
     } catch {
       host.log("an interaction could not be answered: \(error.asDeliveryFailure.wireError.message)")
       return .failed
+    }
+  }
+
+  /// The form holds what was written already, which is not for strangers.
+  private nonisolated func offer(_ form: Components.Form, of dialog: String, _ interaction: Interaction) async {
+    do {
+      guard try await isAllowed(interaction) else {
+        let refusal: JSONValue = ["content": "Not authorized.", "flags": .integer(Int64(DiscordMessages.ephemeral))]
+        _ = await answer(interaction, 4, refusal)
+        return
+      }
+      _ = await answer(interaction, 9, Components.form(form, dialog: dialog))
+    } catch {
+      host.log("a form could not be offered: \(error)")
     }
   }
 
@@ -143,14 +157,15 @@ actor Interactions {
 
   /// What is used elsewhere concerns the person's direct messages.
   private func takeElsewhere(_ interaction: Interaction, _ arrival: Arrival) async throws {
-    guard await open(interaction, arrival) else { return }
+    // Here what is not ours for certain is another machine's: one of before, too, was told again.
+    guard await arrival.acknowledgement.value == .taken, await open(interaction, arrival) else { return }
     // Nothing is opened for a stranger.
     guard try await isAllowed(interaction) else { return await say("Not authorized.", to: interaction) }
     let channel = try await channels.directMessages(with: interaction.sender.id)
     try await handOver(interaction, Conversation(id: channel, kind: .dm))
   }
 
-  private func isAllowed(_ interaction: Interaction) async throws -> Bool {
+  private nonisolated func isAllowed(_ interaction: Interaction) async throws -> Bool {
     let place = Conversation(id: interaction.channel, kind: .channel)
     return try await !host.completions(CommandComplete(conversation: place, sender: interaction.sender, text: "/help"))
       .isEmpty

@@ -1,0 +1,151 @@
+"""What a message costs between Discord and the agent: ours, and the usual bot on discord.py, at the same fake Discord with the
+same agent, in turn."""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+
+MESSAGES = 60
+WARM_UP = 5
+ANN, DIRECT = "100000000000000001", "500000000000000001"
+PEERS = ".build/peers/bin/python"
+
+
+class FakeDiscord:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [PEERS, "Tests/Fixtures/fake-discord/server.py", "--whole"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        self.ports = self.process.stdout.readline().split()[1:]
+        self.ledger = []
+        self.change = threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+        self.do(do="limit", count=100000, seconds=1)
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.change:
+                self.ledger.append(json.loads(line))
+                self.change.notify_all()
+
+    def do(self, **command):
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, find):
+        with self.change:
+            while True:
+                for event in self.ledger:
+                    if find(event):
+                        return event
+                if not self.change.wait(60):
+                    raise SystemExit(f"what was waited for did not happen; the last: {self.ledger[-3:]}")
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def pss(pid):
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:")) / 1024
+
+
+def children(pid):
+    return [int(child) for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()]
+
+
+def converse(fake, log):
+    """Median microseconds from MESSAGE_CREATE to the prompt, and from the agent's last words to all of them at Discord."""
+    inbound, outbound = [], []
+    for number in range(MESSAGES + WARM_UP):
+        # What the last message has left to be done is not counted with this one.
+        time.sleep(0.15)
+        text = f"note {number} of many"
+        fake.do(do="say", message={"channel_id": DIRECT, "content": text, "author": {"id": ANN}})
+        said = fake.wait(lambda event: event["happened"] == "said" and event["text"] == text)
+        shown = fake.wait(lambda event: event["happened"] == "shown" and event["text"].startswith(f"You wrote: {text}")
+                          and event["text"] == answer(log, text))
+        if number < WARM_UP:
+            continue
+        inbound.append((at(log, "prompt", text) - said["at"]) / 1000)
+        outbound.append((shown["at"] - at(log, "said", f"You wrote: {text}")) / 1000)
+    return statistics.median(inbound), statistics.median(outbound)
+
+
+def entries(log):
+    with open(log) as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def answer(log, text):
+    return next((entry["text"] for entry in entries(log) if entry["kind"] == "said" and text in entry["text"]), None)
+
+
+def at(log, kind, text):
+    return next(entry["at"] for entry in entries(log) if entry["kind"] == kind and text in entry["text"])
+
+
+def ours(programs, folder):
+    fake, home = FakeDiscord(), tempfile.mkdtemp(dir=folder)
+    log = home + "/tap.log"
+    open(log, "w").close()
+    environment = dict(os.environ, PI_RELAY_HOME=home, TAPPED_AGENT=programs + "/pi-relay-demo-agent", TAP_LOG=log)
+    with open(home + "/relay.yaml", "w") as file:
+        file.write(f"pi: {{executable: {os.getcwd()}/Benchmarks/peers/tap.py}}\nsessions: {{directory: {home}}}\n"
+                   f"discord: {{token: the-token, api: 'http://127.0.0.1:{fake.ports[1]}', auth: {{users: ['{ANN}']}}, "
+                   "editIntervalMilliseconds: 700, reactions: {accepted: ''}}\n")
+    os.chmod(home + "/relay.yaml", 0o600)
+    daemon = subprocess.Popen([programs + "/pi-relayd", "start"], env=environment, stderr=subprocess.DEVNULL)
+    try:
+        fake.wait(lambda event: event["happened"] == "identify")
+        figures = converse(fake, log)
+        tapped = subprocess.run(["pgrep", "-f", "peers/tap.py"], capture_output=True, text=True).stdout.split()
+        memory = sum(pss(pid) for pid in [daemon.pid, *children(daemon.pid)] if str(pid) not in tapped)
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        daemon.wait()
+        fake.end()
+    return (*figures, memory)
+
+
+def peer(programs, folder):
+    fake, home = FakeDiscord(), tempfile.mkdtemp(dir=folder)
+    log = home + "/tap.log"
+    open(log, "w").close()
+    environment = dict(
+        os.environ, DISCORD_API=f"http://127.0.0.1:{fake.ports[1]}", DISCORD_GATEWAY=f"ws://127.0.0.1:{fake.ports[0]}",
+        DISCORD_BOT_TOKEN="the-token", ALLOWED_USER=ANN, PI_EXECUTABLE=os.getcwd() + "/Benchmarks/peers/tap.py",
+        TAPPED_AGENT=programs + "/pi-relay-demo-agent", TAP_LOG=log, PI_CODING_AGENT_DIR=home)
+    bot = subprocess.Popen([PEERS, "Benchmarks/peers/discord_bot.py"], env=environment)
+    try:
+        fake.wait(lambda event: event["happened"] == "identify")
+        time.sleep(1)
+        figures = converse(fake, log)
+        memory = pss(bot.pid)
+    finally:
+        bot.terminate()
+        bot.wait()
+        fake.end()
+    return (*figures, memory)
+
+
+def measure(programs, scratch, note, runs=3):
+    """In turn, so that a machine that is slow for a while is slow for all. In memory the commit costs next to nothing."""
+    rounds = []
+    with tempfile.TemporaryDirectory(prefix="pi-relay-bench-", dir="/dev/shm") as memory:
+        for _ in range(runs):
+            rounds.append((ours(programs, memory), ours(programs, scratch), peer(programs, scratch)))
+    middle = lambda body: statistics.median(body(*one) for one in rounds)
+    note("discord.message_to_prompt_vs_peer", middle(lambda bare, ours, peer: peer[0] / bare[0]), 3, ">=")
+    note("discord.message_to_prompt_durable_vs_peer", middle(lambda bare, ours, peer: ours[0] / peer[0]), 1.5)
+    note("discord.answer_done_vs_peer", middle(lambda bare, ours, peer: ours[1] / peer[1]), 1)
+    note("discord.memory_vs_peer", middle(lambda bare, ours, peer: ours[2] / peer[2]), 0.6)
+    for name, index in (("message_to_prompt_us", 0), ("answer_done_us", 1), ("memory_mb", 2)):
+        note(f"discord.{name}", middle(lambda bare, ours, peer: ours[index]))
+        note(f"discord.peer_{name}", middle(lambda bare, ours, peer: peer[index]))
+    note("discord.message_to_prompt_in_memory_us", middle(lambda bare, ours, peer: bare[0]))
