@@ -36,7 +36,7 @@ bench: setup ## measure, against peers in the same run; writes .build/bench.json
 	@$(SWIFT_BUILD) >&2
 	@scripts/bench
 
-drill: setup ## break everything everywhere and count what is lost; three quarters of an hour
+drill: setup ## break everything everywhere and count what is lost; about an hour
 	@$(SWIFT_BUILD) >&2
 	@$(PROGRAMS)/pi-relay-drill kill
 	@$(PROGRAMS)/pi-relay-drill model

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RelayPipes
 import RelayWire
 import Supervisor
 import TestSupport
@@ -16,6 +17,7 @@ extension EndToEnd {
           relay in
           try Discord.tell(["do": "portal", "flags": 0, "invited": false], discord)
           let api = "api=http://127.0.0.1:\(discord.ports[1])"
+          let channels = Locked([Discord.general, "123456789012345678"])
           let questions = try await relay.converse("setup", "discord", "--set", api) { line, answer in
             switch line {
             case let line where line.hasPrefix("The token"): answer(line.count > 0 ? "\"the-token\"" : "")
@@ -25,7 +27,9 @@ extension EndToEnd {
             case let line where line.hasPrefix("It is in no server yet"):
               try? Discord.tell(["do": "portal", "invited": true], discord)
               answer("")
-            case let line where line.hasPrefix("5."): answer(Discord.general)
+            case let line where line.hasPrefix("5."):
+              // The first time one that is not there.
+              answer(channels.withLock { $0.popLast() } ?? "")
             case let line where line.hasPrefix("6."): answer("")
             case let line where line.hasPrefix("Write this to the bot"):
               let code = line.split(separator: " ").last.map(String.init) ?? ""
@@ -36,6 +40,7 @@ extension EndToEnd {
           #expect(questions.exit == .exited(0), "\(questions.output) \(questions.errors)")
           let said = questions.output.joined(separator: "\n")
           #expect(said.contains("scope=bot+applications.commands&permissions=309237746752"))
+          #expect(said.contains("The bot sees no channel 123456789012345678"))
           #expect(said.contains("That was Ann (\(Discord.ann))"))
           #expect(!said.contains("the-token"))
           let file = relay.folders.home + "/relay.yaml"

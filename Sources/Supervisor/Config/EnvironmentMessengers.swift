@@ -19,7 +19,15 @@ struct EnvironmentMessengers {
   }
 
   private mutating func readFiles(in folder: String) {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    // Most people have no such folder.
+    guard access(folder, F_OK) == 0 else { return }
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    } catch {
+      warnings.append("\(folder) cannot be read, so no .env file of a bot is; check its permissions")
+      return
+    }
     for name in names.sorted() where name.hasSuffix(".env") {
       let path = "\(folder)/\(name)"
       guard let data = FileManager.default.contents(atPath: path) else {

@@ -24,13 +24,13 @@ struct ConfigurationFile {
   }
 
   /// A value as YAML, of which JSON is a part.
-  static func text(_ value: JSONValue) -> String {
-    if case .array(let items) = value { return "[" + items.map(text).joined(separator: ", ") + "]" }
-    return String(decoding: (try? JSONCoding.encode(value, sorted: true)) ?? [], as: UTF8.self)
+  static func text(_ value: JSONValue) throws -> String {
+    if case .array(let items) = value { return "[" + (try items.map(text)).joined(separator: ", ") + "]" }
+    return String(decoding: try JSONCoding.encode(value, sorted: true), as: UTF8.self)
   }
 
-  static func users(_ users: [String]) -> String {
-    "auth: {users: \(text(.array(users.map { .string($0) })))}   # who may talk to the agent; nobody while this is empty"
+  static func users(_ users: [String]) throws -> String {
+    "auth: {users: \(try text(.array(users.map { .string($0) })))}   # who may talk to the agent; nobody while this is empty"
   }
 
   /// Keeps a secret in a file that nobody else may read; answers which.

@@ -74,13 +74,13 @@ struct Setup: AsyncParsableCommand {
     }
     let everyone = users + (reply?.users ?? []).filter { !users.contains($0) }
     do {
-      var lines = [ConfigurationFile.users(everyone)]
+      var lines = [try ConfigurationFile.users(everyone)]
       for (name, value) in (reply?.settings ?? [:]).sorted(by: { $0.key < $1.key }) {
-        lines.append("\(name): \(ConfigurationFile.text(value))")
+        lines.append("\(name): \(try ConfigurationFile.text(value))")
       }
       for (name, secret) in (reply?.secrets ?? [:]).sorted(by: { $0.key < $1.key }) {
         let kept = try file.keep(secret, as: "\(messenger)-\(instance)-\(name)")
-        lines.append("\(name)File: \(ConfigurationFile.text(.string(kept)))")
+        lines.append("\(name)File: \(try ConfigurationFile.text(.string(kept)))")
       }
       if reply == nil {
         lines.append("# The messenger's own settings go here too; what it misses, `pi-relayd status` says.")

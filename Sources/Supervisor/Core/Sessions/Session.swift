@@ -202,7 +202,7 @@ package actor Session {
     return commands
   }
 
-  /// The models that the agent knows, with their providers; none while it sleeps.
+  /// The models that the agent knows, with their providers; none while it sleeps, or does not say.
   package func modelNames() async -> [String] {
     guard let connection, let answer = try? await connection.send(.getAvailableModels, within: pi.answerTimeout),
       let models = try? answer.data(PiModelList.self).models

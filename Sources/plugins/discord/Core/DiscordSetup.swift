@@ -87,17 +87,37 @@ package struct DiscordSetup: Sendable {
   }
 
   private func askForChannels(_ portal: DiscordPortal) async throws -> [String] {
-    let ids = try await askForIDs(
-      "channels", known.channels,
-      "5. Channels of servers in which it shall listen, as ids with commas between (Enter: direct messages only):")
-    for channel in ids {
-      let (name, missing) = try await asked { () async throws(RESTError) in try await portal.missing(in: channel) }
-      if !missing.isEmpty {
-        try await dialogue.say(
-          "In #\(name) it lacks: \(missing.joined(separator: ", ")). Grant them in the channel's settings.")
-      }
+    var given = known.channels
+    for _ in 0..<Self.mostTries {
+      let ids = try await askForIDs(
+        "channels", given,
+        "5. Channels of servers in which it shall listen, as ids with commas between (Enter: direct messages only):")
+      if try await areSeen(ids, portal) { return ids }
+      given = nil
     }
-    return ids
+    throw WireError(.internalError, "no channels were given that the bot can see")
+  }
+
+  /// Whether the bot sees all of these; says what it lacks in each.
+  private func areSeen(_ channels: [String], _ portal: DiscordPortal) async throws -> Bool {
+    var areSeen = true
+    for channel in channels {
+      let found: (channel: String, missing: [String])
+      do throws(RESTError) {
+        found = try await portal.missing(in: channel)
+      } catch {
+        guard case .refused(let status, _, _) = error, status == 403 || status == 404 else {
+          throw WireError(.internalError, error.asDeliveryFailure.wireError.message)
+        }
+        areSeen = false
+        try await dialogue.say("The bot sees no channel \(channel): is the id right, and is the bot in its server?")
+        continue
+      }
+      guard !found.missing.isEmpty else { continue }
+      let lacks = found.missing.joined(separator: ", ")
+      try await dialogue.say("In #\(found.channel) it lacks: \(lacks). Grant them in the channel's settings.")
+    }
+    return areSeen
   }
 
   private func askForUsers(_ token: String) async throws -> [String] {
