@@ -49,11 +49,8 @@ struct SetupConversation {
 
   /// Nil for a plugin that cannot be set up this way.
   func run() async throws -> SetupReply? {
-    let folder = "\(surroundings.folders.state)/setup-\(getpid())"
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let trial = try PluginTrial(path: path, environment: surroundings.environment, folder: folder)
+    let trial = try PluginTrial(
+      path: path, environment: surroundings.environment, folder: surroundings.folders.home)
     let known = answers.given.mapValues { JSONValue.string($0) }
     do {
       let reply = try await withThrowingTaskGroup(of: Void.self) { group in
