@@ -84,7 +84,9 @@ extension EndToEnd {
         try await relay.crash("discord/default")
         await Discord.waitForText("You wrote: second", at: discord)
         let ledger = try #require(await Discord.waitForText("You wrote: [Ann]: and here", at: discord))
-        #expect(ledger.texts.count { $0.text.hasPrefix("You wrote: second") } == 1)
+        // Once; where the death fell between the answer and its receipt, again with the mark that says so.
+        #expect(ledger.texts.count { $0.text.hasPrefix("You wrote: second") } <= 1)
+        #expect(ledger.texts.count { $0.text.hasPrefix("(possible repeat) You wrote: second") } <= 1)
       }
     }
 
