@@ -59,7 +59,7 @@ format: ## apply formatting
 install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
 	install -m 755 $(PROGRAMS)/pi-relayd $(PREFIX)/bin/
-	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord} $(PREFIX)/libexec/pi-relay/
+	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,toml} $(PREFIX)/libexec/pi-relay/
 	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
 
 uninstall: ## remove what install put there

@@ -20,6 +20,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
     // MARK: SDK
@@ -74,6 +75,9 @@ let package = Package(
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
     .executableTarget(name: "pi-relay-guardian", dependencies: ["CLinux"], path: "Sources/guardian"),
+    .executableTarget(
+      name: "pi-relay-toml", dependencies: [.product(name: "TOMLKit", package: "TOMLKit")], path: "Sources/toml",
+      swiftSettings: strict),
     // MARK: Plugins
     .systemLibrary(name: "CMarkdown", path: "Sources/plugins/CMarkdown", providers: [.apt(["libmd4c-dev"])]),
     .target(

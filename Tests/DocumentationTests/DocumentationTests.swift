@@ -17,7 +17,8 @@ private let requests: [any WireRequest.Type] = [
   CommandInvoked.self, CommandComplete.self, ActionInvoked.self, ReactionAdded.self, ConversationClosed.self,
   ConversationReopened.self, StateSave.self, MessageSend.self, MessageEdit.self, MessageDelete.self, MessageLookup.self,
   MessageSettled.self, FileSend.self, DialogShow.self, DialogClose.self, TypingSet.self, CommandsChanged.self,
-  ReactionSet.self, ThreadCreate.self, PresenceSet.self, FormatRender.self, FormatTool.self, AttachmentsPrepare.self,
+  ReactionSet.self, ThreadCreate.self, ConversationOpen.self, PresenceSet.self, FormatRender.self, FormatTool.self,
+  AttachmentsPrepare.self,
   ControlAttach.self, SetupRequest.self, SetupSay.self, SetupAsk.self, CheckRequest.self,
 ]
 

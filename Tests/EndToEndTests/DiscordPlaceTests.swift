@@ -37,6 +37,32 @@ extension EndToEnd {
       }
     }
 
+    @Test func `the assistant is heard wherever it is mentioned or replied to, and nowhere else in servers`()
+      async throws
+    {
+      let bot = "900000000000000001"
+      let config = "mentions: true\nconversations: {channel: {use: assistant}}"
+      try await Discord.run(config, top: "assistant: {sessionTimeoutSeconds: 600}") { discord, relay in
+        func say(_ text: String, _ more: [String: JSONValue]) throws {
+          try Discord.say(text, isGuild: true, channel: Discord.other, with: more, to: discord)
+        }
+        let mention: [String: JSONValue] = ["mentions": [["id": .string(bot), "username": "relay"]]]
+        try say("talk among ourselves", [:])
+        try say("<@\(bot)> what is the time?", mention)
+        await Discord.waitForText("]: what is the time?", at: discord)
+        // A resumed session does not tell the bot who it is.
+        try await relay.crash("discord/default")
+        try say("and the date, <@\(bot)>?", mention)
+        await Discord.waitForText("]: and the date, ?", at: discord)
+        try say("more talk", [:])
+        try say(
+          "thanks",
+          ["referenced_message": ["id": "1", "content": "words", "author": ["id": .string(bot), "bot": true]]])
+        let ledger = try #require(await Discord.waitForText("thanks", at: discord))
+        #expect(ledger.first("talk") == nil)
+      }
+    }
+
     @Test func `what was written while no session was open is fetched, oldest first, and nothing of before`()
       async throws
     {

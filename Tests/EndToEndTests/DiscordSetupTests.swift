@@ -57,6 +57,43 @@ extension EndToEnd {
       }
     }
 
+    @Test func `the assistant bot's bot.config.toml is imported, and what is wrong with it told by its place`()
+      async throws
+    {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try await RelayFixture.run(config: "# mine\n", startsDaemon: false) { relay in
+          let file = try relay.scratch.write(
+            "bot.config.toml",
+            """
+            [discord]
+            bot_token = "the-token"   # of the portal
+            bot_owner_user_id = \(Discord.ann)
+            trusted_user_ids = []
+            [pi]
+            data_dir = "data"
+            session_ttl_seconds = 600
+            [bot]
+            worker_concurrency = 2
+            """)
+          let broken = try relay.scratch.write("broken.toml", "[discord]\nbot_token = \n")
+          let refused = try await relay.command("setup", "discord", "--import", broken)
+          #expect(refused.exit == .exited(1))
+          #expect(refused.errors.contains { $0.contains("broken.toml:2:") }, "\(refused.errors)")
+
+          let api = "api=http://127.0.0.1:\(discord.ports[1])"
+          let done = try await relay.command("setup", "discord", "--set", api, "--import", file)
+          #expect(done.exit == .exited(0), "\(done.output) \(done.errors)")
+          let text = try relay.configuration
+          #expect(text.contains("# mine") && text.contains("use: assistant") && !text.contains("the-token"), "\(text)")
+          try await relay.start()
+          _ = await Discord.wait(at: discord) { $0.identifies > 0 }
+          try Discord.say("hello", to: discord)
+          await Discord.waitForText("You wrote: hello", at: discord)
+          #expect(try await relay.status().sessions.map(\.directory) == [relay.scratch.path + "/data"])
+        }
+      }
+    }
+
     @Test func `doctor says what is missing at Discord, by channel`() async throws {
       try await Discord.run { discord, relay in
         let good = try await relay.command("doctor").output.joined(separator: "\n")

@@ -53,6 +53,38 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(try load(text).config == Config())
   }
 
+  @Test func `an assistant's settings, and what is wrong with them`() throws {
+    let config = try load(
+      """
+      assistant:
+        owner: 42
+        directory: /data
+        sessionTimeoutSeconds: 600
+        callTimeoutSeconds: 0
+        sweepSeconds: 0
+        heartbeatSeconds: 3600
+        workers: 2
+      messengers: {discord: {default: {conversations: {channel: {use: assistant}, "7": {use: assistant, mention: false}}}}}
+      """
+    ).config
+    #expect(config.assistant.owner == "42")
+    #expect(config.assistant.sessionTimeout == .seconds(600))
+    #expect(config.assistant.callTimeout == nil && config.assistant.sweepInterval == nil)
+    #expect(config.assistant.healthInterval == .seconds(60))
+    #expect(config.assistant.workers == 2 && config.assistant.maximumQueued == 1_000)
+    let messenger = try #require(config.messengers.first)
+    #expect(messenger.settings(of: Conversation(id: "1", kind: .channel)).mention == true)
+    #expect(messenger.settings(of: Conversation(id: "7", kind: .channel)).mention == false)
+    #expect(messenger.settings(of: Conversation(id: "1", kind: .dm)).mention == false)
+    #expect(
+      complaints("assistant: {workers: true, maximumQueued: 0, callTimeoutSeconds: -1, data_dir: /x}") == [
+        "relay.yaml:1:22: workers: expected a whole number from 1 to 1000",
+        "relay.yaml:1:43: maximumQueued: expected a whole number from 1 to 1000000",
+        "relay.yaml:1:66: callTimeoutSeconds: expected a whole number from 0 to 100000000",
+        "relay.yaml:1:70: unknown key \"data_dir\" in assistant",
+      ])
+  }
+
   @Test func `several instances, each with its own access`() throws {
     let config = try load(
       """

@@ -63,6 +63,14 @@ import Testing
     #expect(try await store.switchedOff().isEmpty)
   }
 
+  @Test func `version 4`() async throws {
+    try make(
+      version: 4,
+      Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; INSERT INTO switchedOff VALUES ('m');")
+    try await expectEverything()
+    #expect(try await SQLiteStore(path: path).switchedOff() == ["m"])
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

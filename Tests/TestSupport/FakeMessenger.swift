@@ -184,6 +184,9 @@ package actor FakeMessenger {
       }
       outcomes[settled.message] = settled.outcome
       request.reply(Empty())
+    case ConversationOpen.method where capabilities.directMessages == true:
+      let open = try request.params(ConversationOpen.self)
+      request.reply(ConversationOpen.Reply(conversation: Conversation(id: "dm-\(open.user)")))
     case TypingSet.method:
       typing.append(try request.params(TypingSet.self).active)
       request.reply(Empty())

@@ -137,6 +137,11 @@ package final class RelayFixture: Sendable {
     ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]
   }
 
+  /// The text of relay.yaml.
+  package var configuration: String {
+    get throws { String(decoding: try Data(contentsOf: URL(filePath: folders.home + "/relay.yaml")), as: UTF8.self) }
+  }
+
   /// What the daemon has said.
   package var log: [String] { output.withLock { $0 } }
 

@@ -44,6 +44,7 @@ public protocol Plugin: Sendable {
   func setReaction(_ request: ReactionSet) async throws
   func setTyping(_ request: TypingSet) async throws
   func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply
+  func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply
   func setPresence(_ request: PresenceSet) async throws
   func commandsChanged(_ request: CommandsChanged) async throws
   func render(_ request: FormatRender) async throws -> FormatRender.Reply
@@ -96,6 +97,9 @@ extension Plugin {
   public func setTyping(_ request: TypingSet) async throws { throw Self.unsupported(TypingSet.method) }
   public func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
     throw Self.unsupported(ThreadCreate.method)
+  }
+  public func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply {
+    throw Self.unsupported(ConversationOpen.method)
   }
   public func setPresence(_ request: PresenceSet) async throws { throw Self.unsupported(PresenceSet.method) }
   public func commandsChanged(_ request: CommandsChanged) async throws {

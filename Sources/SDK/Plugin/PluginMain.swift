@@ -130,6 +130,7 @@ struct Dispatcher<P: Plugin>: Sendable {
     case ReactionSet.method: try await call(request, plugin.setReaction)
     case TypingSet.method: try await call(request, plugin.setTyping)
     case ThreadCreate.method: try await call(request, plugin.createThread)
+    case ConversationOpen.method: try await call(request, plugin.openConversation)
     case PresenceSet.method: try await call(request, plugin.setPresence)
     case CommandsChanged.method: try await call(request, plugin.commandsChanged)
     case FormatRender.method: try await call(request, plugin.render)

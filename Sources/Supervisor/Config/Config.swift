@@ -5,6 +5,7 @@ package struct Config: Sendable, Equatable {
   package var machine = Machine()
   package var pi = Pi()
   package var sessions = Sessions()
+  package var assistant = Assistant()
   package var messengers: [Messenger] = []
   package var plugins: [String: Plugin] = [:]
   package var restart = Restart()
@@ -64,6 +65,8 @@ package struct Config: Sendable, Equatable {
     case control
     /// The machine's one main session.
     case main
+    /// One of its own, set up as `assistant` says, which does not remember for ever.
+    case assistant
   }
 
   /// What is set for one conversation, or for all of a kind, instead of for the whole messenger.
@@ -72,6 +75,8 @@ package struct Config: Sendable, Equatable {
     package var output: Output?
     package var images: Images?
     package var busy: Busy?
+    /// Heard only where the bot is mentioned or replied to.
+    package var mention: Bool?
 
     package init() {}
   }
@@ -116,6 +121,7 @@ package struct Config: Sendable, Equatable {
       settings.output = own.output ?? ofKind.output ?? (use == .control && output == nil ? .final : output)
       settings.images = own.images ?? ofKind.images ?? images
       settings.busy = own.busy ?? ofKind.busy ?? busy
+      settings.mention = own.mention ?? ofKind.mention ?? (use == .assistant && conversation.kind != .dm)
       return settings
     }
   }

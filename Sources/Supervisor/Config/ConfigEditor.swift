@@ -1,5 +1,20 @@
-/// Adds a messenger's instance to relay.yaml and leaves everything else, comments included, as it is.
+/// Adds to relay.yaml and leaves everything else, comments included, as it is.
 package enum ConfigEditor {
+  /// Adds a section at the end.
+  ///
+  /// - Returns: nil where there is one of this name already, or the file is written in braces.
+  package static func adding(section: String, settings: [String], to text: String) throws(YAMLError) -> String? {
+    switch try YAMLReader.read(Array(text.utf8)) {
+    case .mapping(let sections, _)?:
+      guard sections.first?.mark.column == 1, !sections.contains(where: { $0.key == section }) else { return nil }
+    case let root?: guard root.isNull else { return nil }
+    case nil: break
+    }
+    return appended(["\(section):"] + settings.map { "  \($0)" }, to: text)
+  }
+
+  /// Adds a messenger's instance.
+  ///
   /// - Parameters:
   ///   - settings: lines of the instance's own, without indentation.
   ///   - text: the file as it is; empty for a new one.

@@ -84,6 +84,7 @@ package struct ConfigReader: Sendable {
     Self.readMachine(root.group("machine"), &loaded.config)
     Self.readPi(root.group("pi"), &loaded.config)
     Self.readSessions(root.group("sessions"), &loaded.config)
+    loaded.config.assistant = Config.Assistant(root.group("assistant"))
     Self.readRest(root, &loaded.config)
     let secrets = SecretReader(environment: environment, context: context)
     var reader = MessengerReader(secrets: secrets, context: context, defaults: root)
@@ -108,7 +109,8 @@ package struct ConfigReader: Sendable {
     _ root: SettingsReader, _ reader: inout MessengerReader, _ context: SettingsReader.Context
   ) {
     let sections = [
-      "machine", "pi", "sessions", "messengers", "plugins", "restart", "logging", "shutdown", "delivery", "auth",
+      "machine", "pi", "sessions", "assistant", "messengers", "plugins", "restart", "logging", "shutdown", "delivery",
+      "auth",
       "channels",
     ]
     for entry in root.rest {

@@ -54,6 +54,7 @@ struct MessengerReader {
       settings.output = one.choice("output", Config.Output.self)
       settings.images = one.choice("images", Config.Images.self)
       settings.busy = one.choice("busy", Config.Busy.self)
+      settings.mention = one.flag("mention")
       one.refuseRest("conversations.\(entry.key)")
       conversations[entry.key] = settings
     }

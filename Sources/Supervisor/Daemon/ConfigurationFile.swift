@@ -42,16 +42,26 @@ struct ConfigurationFile {
     return kept
   }
 
-  /// - Parameter isTried: the settings are known to work.
+  /// - Parameters:
+  ///   - sections: others that go with it, with their lines.
+  ///   - isTried: the settings are known to work.
   /// - Returns: false when the person is told what to add instead.
-  func add(_ messenger: String, _ instance: String, _ lines: [String], isTried: Bool) throws -> Bool {
+  func add(
+    _ messenger: String, _ instance: String, _ lines: [String], sections: [(String, [String])] = [], isTried: Bool
+  ) throws -> Bool {
     // As it is now: the person may have changed it meanwhile.
     let text = FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
-    guard isTried || text == nil,
-      let new = try ConfigEditor.adding(messenger, instance, settings: lines, to: text ?? Self.head)
-    else {
-      print("\(path) is yours, so nothing was changed. Add this under `messengers:`, then run: pi-relayd reload\n")
-      print((["  \(messenger):", "    \(instance):"] + lines.map { "      \($0)" }).joined(separator: "\n"))
+    var changed =
+      isTried || text == nil
+      ? try ConfigEditor.adding(messenger, instance, settings: lines, to: text ?? Self.head) : nil
+    for (section, lines) in sections {
+      changed = try changed.flatMap { text in try ConfigEditor.adding(section: section, settings: lines, to: text) }
+    }
+    guard let new = changed else {
+      print("\(path) is yours, so nothing was changed. Add this to it, then run: pi-relayd reload\n")
+      for (section, lines) in sections { print((["\(section):"] + lines.map { "  \($0)" }).joined(separator: "\n")) }
+      print(
+        (["messengers:", "  \(messenger):", "    \(instance):"] + lines.map { "      \($0)" }).joined(separator: "\n"))
       return false
     }
     // Before the old one is replaced.

@@ -22,6 +22,10 @@ struct Setup: AsyncParsableCommand {
   @Option(help: "The answer to a question, or another setting: NAME=VALUE.") var set: [String] = []
   @Option(help: "The answer to a question, from the first line of a file: NAME=PATH.") var fromFile: [String] = []
 
+  @Option(
+    name: .customLong("import"),
+    help: "Take what can be taken from the bot.config.toml of the Discord assistant bot.") var importPath: String?
+
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
     let surroundings = Surroundings()
@@ -65,7 +69,12 @@ struct Setup: AsyncParsableCommand {
   private func configure(
     _ messenger: String, _ path: String, _ file: ConfigurationFile, _ surroundings: Surroundings
   ) async throws {
-    let answers = try SetupAnswers(set: set, fromFile: fromFile)
+    var answers = try SetupAnswers(set: set, fromFile: fromFile)
+    var bot: ImportedBot?
+    if let importPath {
+      do { bot = try await ImportedBot(importPath, surroundings) } catch { throw surroundings.fail(error) }
+    }
+    if let bot { answers.take(bot) }
     let reply: SetupReply?
     do {
       reply = try await SetupConversation(path: path, answers: answers, surroundings: surroundings).run()
@@ -73,6 +82,7 @@ struct Setup: AsyncParsableCommand {
       throw surroundings.fail(error)
     }
     let everyone = users + (reply?.users ?? []).filter { !users.contains($0) }
+    bot?.tell()
     do {
       var lines = [try ConfigurationFile.users(everyone)]
       for (name, value) in (reply?.settings ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -82,10 +92,13 @@ struct Setup: AsyncParsableCommand {
         let kept = try file.keep(secret, as: "\(messenger)-\(instance)-\(name)")
         lines.append("\(name)File: \(try ConfigurationFile.text(.string(kept)))")
       }
+      lines += bot?.lines ?? []
       if reply == nil {
         lines.append("# The messenger's own settings go here too; what it misses, `pi-relayd status` says.")
       }
-      let isAdded = try file.add(messenger, instance, lines, isTried: reply != nil)
+      let isAdded = try file.add(
+        messenger, instance, lines, sections: try bot.map { [("assistant", try $0.assistant())] } ?? [],
+        isTried: reply != nil)
       guard isAdded, everyone.isEmpty else { return }
       print("Nobody may talk to it yet: put your id into auth.users, as \(messenger) knows it.")
     } catch {

@@ -10,6 +10,14 @@ struct SetupAnswers {
   /// Those that came from files: a secret may.
   private(set) var fromFiles: Set<String> = []
 
+  /// What was given with the command goes before what the file says.
+  mutating func take(_ bot: ImportedBot) {
+    for (name, answer) in bot.answers where given[name] == nil {
+      given[name] = answer
+      fromFiles.insert(name)
+    }
+  }
+
   init(set: [String], fromFile: [String]) throws {
     for pair in set { try add(pair) { $0 } }
     for pair in fromFile {

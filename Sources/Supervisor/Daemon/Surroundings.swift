@@ -21,6 +21,8 @@ struct Surroundings {
     programs = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
   }
 
+  var workingDirectory: String { FileManager.default.currentDirectoryPath }
+
   /// Helpers stand beside this executable, or where `make install` puts them.
   func helper(_ name: String) -> String {
     let installed = "\(programs)/../libexec/pi-relay/\(name)"

@@ -190,14 +190,26 @@ package struct SessionRecord: Sendable, Equatable {
   package var directory: String
   package var model: String?
   package var wantsToolImages: Bool
+  package var role: SessionRole?
 
-  package init(id: String, name: String, directory: String, model: String?, wantsToolImages: Bool) {
+  package init(
+    id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil
+  ) {
     self.id = id
     self.name = name
     self.directory = directory
     self.model = model
     self.wantsToolImages = wantsToolImages
+    self.role = role
   }
+}
+
+/// What a session is for, where it is not for working with.
+package enum SessionRole: String, Sendable {
+  /// Of a conversation with the assistant.
+  case assistant
+  /// The same, with the one whose assistant it is.
+  case owner
 }
 
 /// A conversation and the session it talks to.

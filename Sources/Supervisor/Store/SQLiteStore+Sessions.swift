@@ -5,11 +5,11 @@ extension SQLiteStore {
     try await commits.write { connection in
       try connection.run(
         """
-        INSERT INTO session (id, name, directory, model, wantsToolImages) VALUES (?, ?, ?, ?, ?)
+        INSERT INTO session (id, name, directory, model, wantsToolImages, role) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
-          wantsToolImages = excluded.wantsToolImages
+          wantsToolImages = excluded.wantsToolImages, role = excluded.role
         """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
-        .integer(session.wantsToolImages ? 1 : 0))
+        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue))
     }
   }
 
@@ -19,10 +19,12 @@ extension SQLiteStore {
 
   package func sessions() async throws -> [SessionRecord] {
     try await read { connection in
-      try connection.rows("SELECT id, name, directory, model, wantsToolImages FROM session ORDER BY number") { row in
+      try connection.rows(
+        "SELECT id, name, directory, model, wantsToolImages, role FROM session ORDER BY number"
+      ) { row in
         SessionRecord(
           id: row.text(0), name: row.text(1), directory: row.text(2), model: row.optionalText(3),
-          wantsToolImages: row.integer(4) != 0)
+          wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init))
       }
     }
   }

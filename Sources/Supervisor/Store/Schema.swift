@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff, wishes]
+  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles]
 
   static var version: Int { migrations.count }
 
@@ -79,5 +79,10 @@ enum Schema {
     ALTER TABLE outbound ADD COLUMN wait REAL;
     -- Plugins switched off by hand.
     CREATE TABLE switchedOff (instance TEXT PRIMARY KEY) WITHOUT ROWID;
+    """
+
+  private static let roles = """
+    -- What a session is for; null: for working with.
+    ALTER TABLE session ADD COLUMN role TEXT;
     """
 }

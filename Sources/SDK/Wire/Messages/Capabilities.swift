@@ -8,6 +8,8 @@ public struct Capabilities: Codable, Sendable, Equatable {
   public var typing: Bool?
   /// `thread.create` is understood.
   public var threads: Bool?
+  /// `conversation.open` is understood.
+  public var directMessages: Bool?
   /// `presence.set` is understood.
   public var presence: Bool?
   public var buttons: ButtonLimits?

@@ -275,6 +275,17 @@ public struct ReactionSet: WireRequest, Equatable {
   }
 }
 
+/// `conversation.open`: the place of direct messages with somebody, who may not have written yet.
+public struct ConversationOpen: WireRequest, Equatable {
+  public static let method = "conversation.open"
+  public typealias Reply = ThreadCreate.Reply
+
+  /// The person's id.
+  public var user: String
+
+  public init(user: String) { self.user = user }
+}
+
 /// `thread.create`
 public struct ThreadCreate: WireRequest, Equatable {
   public static let method = "thread.create"

@@ -105,19 +105,22 @@ package final class Daemon: Sendable {
     let store = try SQLiteStore(path: folders.database, report: log)
     let services = Services(folders: folders, clock: timekeeper.clock, log: log)
     let secrets = Locked(config.secretVariables)
-    var probe = AgentProbe(
-      configured: config.pi.executable, demoAgent: options.demoAgent, environment: options.environment,
-      guardian: guardian, clock: timekeeper.clock)
-    probe.secrets = { secrets.withLock { $0 } }
-    let agents = AgentChoice(probe: probe)
+    func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentChoice {
+      var probe = AgentProbe(
+        configured: configured, demoAgent: options.demoAgent, environment: options.environment.merging(more) { $1 },
+        guardian: guardian, clock: timekeeper.clock)
+      probe.secrets = { secrets.withLock { $0 } }
+      return AgentChoice(probe: probe)
+    }
+    let agents = agentChoice(config.pi.executable, [:])
+    let surroundings = SessionSurroundings(
+      folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
+      logLimits: limits,
+      places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
+      agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: { secrets.withLock { $0 } })
+    let assistant = AssistantSetup(config, surroundings: surroundings, agents: agentChoice)
     let sessions = SessionHost(
-      pi: config.pi, settings: config.sessions,
-      surroundings: SessionSurroundings(
-        folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
-        logLimits: limits,
-        places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-        agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: { secrets.withLock { $0 } })
-    )
+      pi: config.pi, settings: config.sessions, surroundings: surroundings, assistant: assistant)
     let router = Router(
       host: sessions, store: store, services: services, folders: folders, timekeeper: timekeeper,
       machine: config.machine, deliveries: config.delivery,
@@ -151,6 +154,7 @@ package final class Daemon: Sendable {
         let later = Self.heldBack(config, new.config)
         if !later.isEmpty { log("these settings take effect at the next start: \(later.joined(separator: ", "))") }
         await agents.forget()
+        await assistant.surroundings.agents.forget()
         await plugins.apply(new)
         log("the configuration was read again")
         return []
@@ -249,7 +253,8 @@ package final class Daemon: Sendable {
   private static func heldBack(_ old: Config, _ new: Config) -> [String] {
     [
       ("machine", old.machine != new.machine), ("pi", old.pi != new.pi), ("sessions", old.sessions != new.sessions),
-      ("restart", old.restart != new.restart), ("logging", old.logging != new.logging),
+      ("assistant", old.assistant != new.assistant), ("restart", old.restart != new.restart),
+      ("logging", old.logging != new.logging),
       ("shutdown", old.shutdown != new.shutdown), ("storage", old.storage != new.storage),
       ("delivery", old.delivery != new.delivery),
     ].filter(\.1).map(\.0)

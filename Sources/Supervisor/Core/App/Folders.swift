@@ -32,6 +32,8 @@ package struct Folders: Sendable, Equatable {
   package var daemonLog: String { logs + "/pi-relayd.log" }
   /// Session files for releases of pi that cannot be given an id.
   package var sessions: String { state + "/sessions" }
+  /// What is said to assistants.
+  package var assistantSessions: String { state + "/assistant" }
 
   /// The configuration: in the home, or beside it.
   package var configurationCandidates: [String] {

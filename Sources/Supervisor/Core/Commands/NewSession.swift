@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayWire
 
 /// What `/new` and `/spawn` ask for: `[name] [--in folder] [--model model] [-- task]`.
 struct NewSession: Equatable {

@@ -103,13 +103,6 @@ struct DialogRecord: Codable, Sendable, Equatable {
 }
 
 extension String {
-  func trimmingWhitespace() -> String {
-    var text = self[...]
-    while let first = text.first, first.isWhitespace { text = text.dropFirst() }
-    while let last = text.last, last.isWhitespace { text = text.dropLast() }
-    return String(text)
-  }
-
   func trimmingPunctuation() -> String {
     var text = self[...]
     while let last = text.last, last.isPunctuation { text = text.dropLast() }

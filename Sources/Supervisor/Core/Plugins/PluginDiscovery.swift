@@ -26,7 +26,7 @@ package struct PluginDiscovery: Sendable {
   package let droppedFolder: String
   /// Executables beside the daemon that are no plugins.
   private static let notPlugins: Set<String> = [
-    "pi-relay-bench", "pi-relay-demo-agent", "pi-relay-drill", "pi-relay-guardian",
+    "pi-relay-bench", "pi-relay-demo-agent", "pi-relay-drill", "pi-relay-guardian", "pi-relay-toml",
   ]
   private static let prefix = "pi-relay-"
 

@@ -194,6 +194,9 @@ actor ConversationOutput {
     case .notice(let text):
       await breakStream()
       await say(text, .notice)
+    case .timedOut(_, let limit):
+      await breakStream()
+      await say("The run took longer than \(limit.formattedSeconds) and is stopped.", .notice)
     case .dialogOpened, .dialogWithdrawn, .questionsOver: break
     case .runEnded(let message, let end, let stage):
       await endRun(end)

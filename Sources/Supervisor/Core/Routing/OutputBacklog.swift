@@ -42,7 +42,7 @@ extension ConversationOutput.Item {
   /// Something said, as opposed to what settles questions, messages and runs.
   fileprivate var isSpoken: Bool {
     switch self {
-    case .event(.text), .event(.messageEnded), .event(.notice), .say: true
+    case .event(.text), .event(.messageEnded), .event(.notice), .event(.timedOut), .say: true
     default: false
     }
   }

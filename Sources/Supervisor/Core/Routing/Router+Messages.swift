@@ -194,8 +194,11 @@ extension Router {
       }
       if hadOne { await say("The session of this conversation is no longer there; this begins another.", to: key) }
       session =
-        use == .main
-        ? await mainSession(key, link) : await makeSession(key, link, name: nil, directory: nil, model: nil)
+        switch use {
+        case .main: await mainSession(key, link)
+        case .assistant: await assistantSession(message, key, link)
+        case .own, .control, nil: await makeSession(key, link, name: nil, directory: nil, model: nil)
+        }
       await bind(key, to: session)
     }
     var prompt = Prompt(
@@ -207,6 +210,11 @@ extension Router {
       prompt.isUncertain = true
       prompt.entryBefore = after
     }
+    if session.role != nil, !assistantQueue.admits(prompt.key, isKnown: earlier != nil) {
+      let text = "❌ So many messages wait already that this one was not taken. Try again later."
+      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped, .failed)))
+      return nil
+    }
     if mode == .steer {
       switch await session.steer(prompt) {
       case .taken: return "↪️ Told the working agent."
@@ -214,7 +222,9 @@ extension Router {
       case .unknown: prompt.isUncertain = true
       }
     }
-    switch await session.enqueue(prompt) {
+    let place = await session.enqueue(prompt)
+    if !place.isTaken { assistantQueue.leave(prompt.key) }
+    switch place {
     case .next: return nil
     case .queued(let before):
       return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")

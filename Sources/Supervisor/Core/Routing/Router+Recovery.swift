@@ -8,8 +8,10 @@ internal import RelayWire
 extension Router {
   /// Brings the sessions back; their agents sleep until there is something to do.
   package func restore() async throws {
-    let watchers = watchers
-    try await host.restore { session, event in watchers.tell(session, event) }
+    try await host.restore { [watchers, assistantQueue] session, event in
+      assistantQueue.note(event)
+      watchers.tell(session, event)
+    }
     try await sweepCheckpoints()
     // Terminals that do not come back within their grace were closed meanwhile.
     let terminals = try await store.instances().filter { $0.hasPrefix("attached/") }

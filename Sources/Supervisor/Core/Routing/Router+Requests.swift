@@ -56,6 +56,7 @@ extension Router {
       request.reply(MessageReceived.Reply(stored: false, refused: true))
       return
     }
+    guard isMeant(message, link) else { return request.reply(MessageReceived.Reply(stored: false)) }
     let key = key(link, message.conversation)
     let inbox = place(key, message.conversation, link).inbox
     let stored = StoredMessage(
@@ -74,6 +75,12 @@ extension Router {
       }
       accepting.withLock { $0 -= 1 }
     }
+  }
+
+  /// Where people talk among themselves, only what names the bot or replies to it is for the agent.
+  private func isMeant(_ message: MessageReceived, _ link: PluginLink) -> Bool {
+    message.mention == true || MessageEnd.isInteraction(message.id)
+      || settings(link, message.conversation).mention != true
   }
 
   /// Whether a message is to be stored at all.

@@ -28,9 +28,11 @@ package actor Router: PluginAudience {
   let dialogs = DialogBroker()
   let watchers: SessionWatchers
   var places: [ConversationKey: Place] = [:]
-  private var holders: [String: LinkHolder] = [:]
+  private(set) var holders: [String: LinkHolder] = [:]
   var refusals = RefusalLimiter()
   private(set) var isDraining = false
+  let assistantQueue: AssistantQueue
+  var hasAssistantWork = false
   /// Messages on their way to the disk.
   let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.
@@ -77,6 +79,7 @@ package actor Router: PluginAudience {
     self.deliveries = deliveries
     self.log = log
     watchers = SessionWatchers(dialogs: dialogs)
+    assistantQueue = AssistantQueue(host.assistant.settings, timekeeper, log: log)
   }
 
   /// Runs conversations until `stop`.
@@ -134,6 +137,7 @@ package actor Router: PluginAudience {
     } else if !link.isLocal, link.messenger?.access.everyone == true {
       log("\(link.name) admits everyone who can reach it (auth.everyone: true)")
     }
+    if link.messenger?.conversations.values.contains(where: { $0.use == .assistant }) == true { beginAssistantWork() }
     await recover(link)
     await showWatched(link)
     guard link.capabilities.commandsMenu == true else { return }
@@ -327,17 +331,18 @@ package actor Router: PluginAudience {
   }
 
   func makeSession(
-    _ key: ConversationKey, _ link: PluginLink, name: String?, directory: String?, model: String?
+    _ key: ConversationKey, _ link: PluginLink, name: String?, directory: String?, model: String?,
+    role: SessionRole? = nil
   ) async -> Session {
     // A local terminal says where it was started; nobody else may choose a folder this way.
     let place = places[key]
     let folder = directory ?? (link.isLocal ? place?.conversation.directory : nil)
-    let watchers = watchers
     let conversation = place?.conversation ?? Conversation(id: key.conversation)
     let wantsImages = settings(link, conversation).images == .automatic
     return await host.create(
-      name: name, directory: folder, model: model, wantsToolImages: wantsImages
-    ) { session, event in
+      name: name, directory: folder, model: model, wantsToolImages: wantsImages, role: role
+    ) { [watchers, assistantQueue] session, event in
+      assistantQueue.note(event)
       watchers.tell(session, event)
     }
   }

@@ -51,8 +51,8 @@ extension Session {
     agent = program
     try requireOpen()
     let launch = SessionLaunch(
-      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, folders: surroundings.folders,
-      surroundings: surroundings.environment)
+      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, memory: memory,
+      folders: surroundings.folders, surroundings: surroundings.environment)
     let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
     var isAlone = true
@@ -60,6 +60,7 @@ extension Session {
       isAlone = await waitForAgents(marked: marker)
       isRestored = false
     }
+    try memory?.prepare(workingIn: directory)
     try launch.prepare()
     if isAlone { try await trimPartialLines(of: launch.sessionFiles) }
     let request = ChildProcess.Request(

@@ -107,6 +107,7 @@ extension Session {
     let taken = run?.takeTaken() ?? []
     let left = run?.steering ?? []
     run = nil
+    isToForget = memory?.span == .oneMessage
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")

@@ -16,6 +16,13 @@ extension Session {
     case closed
     /// The daemon ends: the message stays as it is stored.
     case parked
+
+    var isTaken: Bool {
+      switch self {
+      case .next, .queued: true
+      case .full, .closed, .parked: false
+      }
+    }
   }
 
   /// Takes a message; it runs when everything before it has.

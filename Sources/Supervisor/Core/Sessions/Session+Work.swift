@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
 internal import RelayConfig
@@ -11,13 +12,17 @@ extension Session {
   package func work() async {
     // Of the program that this process was before.
     if run != nil { await goOn() }
+    if isToForget { await beginAnew() }
     while !closed, !Task.isCancelled {
       guard let next = queue.popFirst() else {
         await waitForWork()
         continue
       }
       switch next {
-      case .prompt(let prompt): await perform(prompt)
+      case .prompt(let prompt):
+        await forgetWhatIsOver(before: prompt)
+        await perform(prompt)
+        if isToForget { await beginAnew() }
       case .compact(let instructions, let continuation):
         continuation.resume(returning: await performCompaction(instructions))
       }
@@ -31,6 +36,24 @@ extension Session {
     workIsOver = true
     for waiter in workWaiters { waiter.resume() }
     workWaiters = []
+  }
+
+  /// What may be with the agent already is looked for in what it remembers.
+  private func forgetWhatIsOver(before prompt: Prompt) async {
+    guard let memory, !prompt.isUncertain, prompt.attempts == 0, memory.isOver(now: Date().timeIntervalSince1970) else {
+      return
+    }
+    await beginAnew()
+  }
+
+  /// Nothing of what was said is known any more.
+  private func beginAnew() async {
+    isToForget = false
+    await stopAgent()
+    lastLeaf = nil
+    do { try memory?.forget() } catch {
+      surroundings.log("session \(name): what was said could not be removed: \(error)")
+    }
   }
 
   private func waitForWork() async {
@@ -228,7 +251,7 @@ extension Session {
 
   private func timeOut(_ number: Int, _ limit: Duration) async {
     guard isCurrent(number) else { return }
-    emit(.notice("The run took longer than \(limit.formattedSeconds) and is stopped."))
+    emit(.timedOut(run?.prompt?.key, after: limit))
     _ = await abort()
   }
 

@@ -1,8 +1,9 @@
 internal import DequeModule
+internal import FoundationEssentials
 internal import Glibc
 package import PiRPC
-package import RelayConfig
-package import RelayPipes
+internal import RelayConfig
+internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 
@@ -20,6 +21,9 @@ package actor Session {
   let settings: Config.Sessions
   let pi: Config.Pi
   let wantsToolImages: Bool
+  let role: SessionRole?
+  /// Nil: what was said is kept for ever, where pi keeps it.
+  let memory: SessionMemory?
   let surroundings: SessionSurroundings
   let nursery: Nursery
   nonisolated let emit: @Sendable (SessionEvent) -> Void
@@ -51,6 +55,8 @@ package actor Session {
   var lastLeaf: String?
   var agent: AgentProgram?
   var restartsForModel = false
+  /// A message has ended that the next one is not to know of.
+  var isToForget = false
   var run: SessionRun?
   var runWaiter: CheckedContinuation<Ending, Never>?
   /// pi ended before anybody waited for the end of the run.
@@ -73,16 +79,18 @@ package actor Session {
   static let quietAfterEnd: Duration = .milliseconds(150)
   static let abortLimit: Duration = .seconds(10)
 
-  package init(
-    id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, pi: Config.Pi,
-    settings: Config.Sessions, surroundings: SessionSurroundings, nursery: Nursery, isRestored: Bool = false,
+  init(
+    _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: SessionMemory? = nil,
+    surroundings: SessionSurroundings, nursery: Nursery, isRestored: Bool = false,
     emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
-    self.id = id
-    self.name = name
-    self.directory = directory
-    self.model = model
-    self.wantsToolImages = wantsToolImages
+    id = record.id
+    name = record.name
+    directory = record.directory
+    model = record.model
+    wantsToolImages = record.wantsToolImages
+    role = record.role
+    self.memory = memory
     self.pi = pi
     self.settings = settings
     self.surroundings = surroundings
@@ -101,7 +109,14 @@ package actor Session {
   }
 
   var record: SessionRecord {
-    SessionRecord(id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages)
+    SessionRecord(
+      id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role)
+  }
+
+  /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.
+  func isUnused(for limit: Duration) -> Bool {
+    guard let memory, !isBusy, questions.isEmpty else { return false }
+    return memory.lastUse.map { Date().timeIntervalSince1970 - $0 >= limit / .seconds(1) } ?? true
   }
 
   package var isIdle: Bool { run == nil && activity == .idle && queue.isEmpty }
@@ -237,6 +252,9 @@ package actor Session {
     await stopAgent()
     // The run in progress still has to say how it ended.
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
+    do { try memory?.forget() } catch {
+      surroundings.log("session \(name): what was said could not be removed: \(error)")
+    }
   }
 
   /// The daemon is about to end: what cannot begin any more is no failure.

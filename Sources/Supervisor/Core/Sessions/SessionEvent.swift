@@ -12,6 +12,8 @@ package enum SessionEvent: Sendable, Equatable {
   case toolStarted(id: String, name: String, arguments: JSONValue)
   case toolEnded(id: String, name: String, failed: Bool, images: [PiImage])
   case notice(String)
+  /// The run takes longer than it may, and is stopped.
+  case timedOut(MessageKey?, after: Duration)
   case dialogOpened(PiDialog, of: MessageKey?)
   /// The agent no longer waits for this answer.
   case dialogWithdrawn(id: String, why: String)

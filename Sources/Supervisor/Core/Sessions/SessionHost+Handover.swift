@@ -24,10 +24,18 @@ extension SessionHost {
       case .busy: return (nil, "session \(await session.name)")
       }
     }
+    for session in passing {
+      switch await session.hold() {
+      case .asleep: break
+      case .ready(let one): handover.leaving.append(one.connection.child)
+      case .asking(let child): if let child { handover.leaving.append(child) }
+      case .busy: return (nil, "session \(await session.name)")
+      }
+    }
     return (handover, nil)
   }
 
-  func resume() async { for session in all() { await session.resume() } }
+  func resume() async { for session in all() + passing { await session.resume() } }
 
   /// Goes on with the agents of the program before; after `restore`.
   package func adopt(_ handover: Handover) async {

@@ -8,11 +8,17 @@ package actor SessionHost {
   private let settings: Config.Sessions
   private let pi: Config.Pi
   private let surroundings: SessionSurroundings
+  nonisolated let assistant: AssistantSetup
   private let nursery = Nursery()
   private var sessions: [String: Session] = [:]
   private var order: [String] = []
+  /// Those that no daemon takes up again: they end with what they were begun for.
+  private(set) var passing: [Session] = []
 
-  package init(pi: Config.Pi, settings: Config.Sessions, surroundings: SessionSurroundings) {
+  package init(
+    pi: Config.Pi, settings: Config.Sessions, surroundings: SessionSurroundings, assistant: AssistantSetup
+  ) {
+    self.assistant = assistant
     self.pi = pi
     self.settings = settings
     self.surroundings = surroundings
@@ -20,22 +26,23 @@ package actor SessionHost {
 
   /// Runs every session's work until `stop`.
   package func run() async {
-    await surroundings.places.whenFull { [weak self] in await self?.makeRoom() }
+    await surroundings.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: false) }
+    await assistant.surroundings.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: true) }
     await nursery.run()
   }
 
   /// Makes a session; its agent starts with the first message.
   ///
   /// - Parameter emit: told everything that happens in it, in order; must not wait.
-  package func create(
-    name: String?, directory: String?, model: String? = nil, wantsToolImages: Bool = false,
+  func create(
+    name: String?, directory: String?, model: String? = nil, wantsToolImages: Bool = false, role: SessionRole? = nil,
     emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) async -> Session {
     let id = UUID().uuidString.lowercased()
-    let directory = directory ?? settings.directory ?? surroundings.environment["HOME"] ?? "/"
+    let directory = directory ?? usualDirectory(for: role)
     let name = freeName(name ?? directory.split(separator: "/").last.map(String.init) ?? "session")
     let record = SessionRecord(
-      id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages)
+      id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role)
     let session = add(record, emit)
     await save(record)
     return session
@@ -51,16 +58,46 @@ package actor SessionHost {
   private func add(
     _ record: SessionRecord, isRestored: Bool = false, _ emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) -> Session {
-    let session = Session(
-      id: record.id, name: record.name, directory: record.directory, model: record.model,
-      wantsToolImages: record.wantsToolImages, pi: pi, settings: settings, surroundings: surroundings,
-      nursery: nursery, isRestored: isRestored, emit: { emit(record.id, $0) })
+    let session = make(record, isRestored: isRestored, emit)
     sessions[record.id] = session
     order.append(record.id)
     names[record.id] = record.name
     nursery.add { await session.work() }
     return session
   }
+
+  private func make(
+    _ record: SessionRecord, isRestored: Bool = false, _ emit: @escaping @Sendable (String, SessionEvent) -> Void
+  ) -> Session {
+    let isAssistant = record.role != nil
+    return Session(
+      record, pi: isAssistant ? assistant.pi : pi, settings: isAssistant ? assistant.sessions : settings,
+      memory: assistant.memory(of: record), surroundings: isAssistant ? assistant.surroundings : surroundings,
+      nursery: nursery, isRestored: isRestored, emit: { emit(record.id, $0) })
+  }
+
+  private func usualDirectory(for role: SessionRole?) -> String {
+    (role == nil ? settings : assistant.sessions).directory ?? surroundings.environment["HOME"] ?? "/"
+  }
+
+  /// A session for one message of nobody's, which is not listed and knows of nothing else.
+  func heartbeatSession(emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
+    let session = make(
+      SessionRecord(
+        id: UUID().uuidString.lowercased(), name: "heartbeat", directory: usualDirectory(for: .assistant), model: nil,
+        wantsToolImages: false, role: .assistant), emit)
+    passing.append(session)
+    nursery.add { await session.work() }
+    return session
+  }
+
+  func closeUnstored(_ session: Session) async {
+    await session.close()
+    passing.removeAll { $0 === session }
+  }
+
+  /// Sessions of conversations with the assistant.
+  func assistants() -> [Session] { all().filter { $0.role != nil } }
 
   private func save(_ record: SessionRecord) async {
     do {
@@ -150,8 +187,8 @@ package actor SessionHost {
   }
 
   /// Ends an idle agent, the one listed first.
-  private func makeRoom() async {
-    for session in all() where await session.makeRoom() { return }
+  private func makeRoom(amongAssistants: Bool) async {
+    for session in all() where (session.role != nil) == amongAssistants { if await session.makeRoom() { return } }
   }
 
   /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
@@ -161,9 +198,10 @@ package actor SessionHost {
     while clock.now() < deadline, await isAnyBusy() {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
     }
-    let sessions = all()
+    let sessions = all() + passing
     for session in sessions { await session.willPark() }
     await surroundings.places.close()
+    await assistant.surroundings.places.close()
     let cut = await withTaskGroup(of: String?.self) { group in
       for session in sessions { group.addTask { await session.park() } }
       var lines: [String] = []

@@ -10,20 +10,19 @@ struct SessionLaunch {
   let sessionFiles: [String]
   private let directory: String
 
-  /// - Parameter surroundings: the environment that the agent's is made of.
+  /// - Parameters:
+  ///   - memory: where the session is kept, if not where pi keeps all.
+  ///   - surroundings: the environment that the agent's is made of.
   init(
-    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, folders: Folders,
-    surroundings: [String: String]
+    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, memory: SessionMemory?,
+    folders: Folders, surroundings: [String: String]
   ) {
     self.directory = directory
     var arguments = ["--mode", "rpc"]
     var environment = pi.environment
-    if program.takesSessionID {
-      arguments += ["--session-id", id]
-    } else {
-      let file = "\(folders.sessions)/\(id).jsonl"
-      arguments += ["--session", file]
-    }
+    let file = "\(memory?.folder ?? folders.sessions)/\(id).jsonl"
+    arguments += program.takesSessionID ? ["--session-id", id] : ["--session", file]
+    if let memory, program.takesSessionID { arguments += ["--session-dir", memory.folder] }
     if let provider = pi.provider { arguments += ["--provider", provider] }
     if let model { arguments += ["--model", model] }
     // The demo keeps its sessions out of pi's own folder.
@@ -33,7 +32,9 @@ struct SessionLaunch {
     let all = surroundings.merging(environment) { $1 }
     sessionFiles =
       program.takesSessionID
-      ? Self.files(ofSession: id, in: directory, environment: all) : ["\(folders.sessions)/\(id).jsonl"]
+      ? (memory.map { [$0.folder] } ?? Self.folders(forDirectory: directory, environment: all))
+        .flatMap { Self.files(ofSession: id, in: $0) }
+      : [file]
   }
 
   /// Sees to it that pi finds what it needs.
@@ -41,19 +42,20 @@ struct SessionLaunch {
     guard access(directory, X_OK) == 0 else { throw SpawnError.missingDirectory(path: directory) }
   }
 
-  /// Where pi keeps a session that it knows by its id: a folder for each working directory, whose name is its path.
-  private static func files(
-    ofSession id: String, in directory: String, environment: [String: String]
-  ) -> [String] {
+  private static func files(ofSession id: String, in folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasSuffix("_\(id).jsonl") }.map { "\(folder)/\($0)" }
+  }
+
+  /// Where pi keeps sessions that it knows by their ids: a folder for each working directory, whose name is its path.
+  private static func folders(forDirectory directory: String, environment: [String: String]) -> [String] {
     let root = environment["PI_CODING_AGENT_DIR"] ?? (environment["HOME"] ?? "") + "/.pi/agent"
     let real = realpath(directory, nil).map { path in
       defer { free(path) }
       return String(cString: path)
     }
-    return Set([directory, real ?? directory]).flatMap { path in
-      let folder = "\(root)/sessions/--\(path.split(separator: "/").joined(separator: "-").replacing(":", with: "-"))--"
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-      return names.filter { $0.hasSuffix("_\(id).jsonl") }.map { "\(folder)/\($0)" }
+    return Set([directory, real ?? directory]).map { path in
+      "\(root)/sessions/--\(path.split(separator: "/").joined(separator: "-").replacing(":", with: "-"))--"
     }
   }
 }

@@ -2,7 +2,7 @@ internal import RelayPipes
 internal import RelayWire
 
 /// Which places are this machine's: the channels that are configured, the threads in them, and, on the machine that has
-/// them, direct messages.
+/// them, direct messages and places where the bot is mentioned.
 final class Channels: Sendable {
   /// Announcement, public and private threads.
   static let threadTypes: Set<Int> = [10, 11, 12]
@@ -17,33 +17,55 @@ final class Channels: Sendable {
   private let configured: Set<String>
   /// Direct messages, and commands used where no machine is at home, are this machine's.
   let servesElsewhere: Bool
+  private let hearsMentions: Bool
+  /// Where the bot was mentioned.
+  private let heard: Locked<Set<String>>
   private let rest: RESTClient
   private let known = Locked<[String: Known]>([:])
   private let direct = Locked<[String: String]>([:])
 
-  init(_ configured: Set<String>, servesElsewhere: Bool, _ rest: RESTClient) {
-    self.configured = configured
-    self.servesElsewhere = servesElsewhere
+  /// - Parameter heard: where the bot was mentioned in an earlier life.
+  init(_ settings: DiscordSettings, heard: some Sequence<String>, _ rest: RESTClient) {
+    configured = Set(settings.channels ?? [])
+    servesElsewhere = settings.servesElsewhere
+    hearsMentions = settings.mentions == true
+    self.heard = Locked(Set(heard))
     self.rest = rest
   }
 
   /// The conversation that an event belongs to; nil when it is none of this machine's.
   ///
+  /// - Parameter isAddressed: whether it is a message to the bot; nil: something that happened to a message.
   /// - Throws: when Discord does not say what a channel is.
-  func conversation(of data: JSONValue) async throws(RESTError) -> Conversation? {
+  func conversation(of data: JSONValue, isAddressed: Bool? = nil) async throws(RESTError) -> Conversation? {
     guard let channel = data["channel_id"]?.stringValue else { return nil }
     guard data["guild_id"]?.stringValue != nil else {
       return servesElsewhere ? Conversation(id: channel, kind: .dm) : nil
     }
     if configured.contains(channel) { return Conversation(id: channel, kind: .channel) }
-    if configured.isEmpty { return nil }
-    return try await thread(channel)
+    if !configured.isEmpty, let thread = try await thread(channel) { return thread }
+    guard hearsMentions, isAddressed ?? heard.withLock({ $0.contains(channel) }) else { return nil }
+    if known.withLock({ $0[channel] }) == nil { learn(try await rest.ask(.channel(channel))) }
+    heard.withLock { heard in
+      if heard.count >= Self.remembered { heard = [] }
+      heard.insert(channel)
+    }
+    return place(channel)
+  }
+
+  private func place(_ id: String) -> Conversation {
+    guard case .thread(let parent, let title)? = known.withLock({ $0[id] }) else {
+      return Conversation(id: id, kind: .channel)
+    }
+    return Conversation(id: id, kind: .thread, parent: parent, title: title)
   }
 
   func own(_ interaction: Interaction) -> Conversation? {
     if interaction.guild == nil { return servesElsewhere ? Conversation(id: interaction.channel, kind: .dm) : nil }
     if configured.contains(interaction.channel) { return Conversation(id: interaction.channel, kind: .channel) }
-    guard let parent = interaction.parent, configured.contains(parent) else { return nil }
+    guard let parent = interaction.parent, configured.contains(parent) else {
+      return hearsMentions && heard.withLock({ $0.contains(interaction.channel) }) ? place(interaction.channel) : nil
+    }
     return Conversation(id: interaction.channel, kind: .thread, parent: parent)
   }
 

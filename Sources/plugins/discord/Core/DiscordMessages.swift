@@ -12,9 +12,10 @@ enum DiscordMessages {
     guard [nil, 0, 19].contains(data["type"]?.integerValue), let id = data["id"]?.stringValue,
       let sender = sender(data)
     else { return nil }
-    let (text, isForwarded) = words(of: data)
+    let (words, isForwarded) = words(of: data)
+    let text = isForwarded ? words : without(me, words)
     return MessageReceived(
-      id: id, conversation: conversation, sender: sender, text: text, mention: mentions(data, me) ? true : nil,
+      id: id, conversation: conversation, sender: sender, text: text, mention: isAddressed(data, me) ? true : nil,
       replyTo: quoted(data["referenced_message"]), attachments: attachments(isForwarded ? forwarded(data) : data),
       forwarded: isForwarded ? true : nil)
   }
@@ -31,9 +32,18 @@ enum DiscordMessages {
     data["id"]?.stringValue.map { MessageDeleted(id: $0, conversation: conversation) }
   }
 
-  private static func mentions(_ data: JSONValue, _ me: String?) -> Bool {
-    guard let me, case .array(let users)? = data["mentions"] else { return false }
+  /// Whether a message mentions the bot or replies to it.
+  static func isAddressed(_ data: JSONValue, _ me: String?) -> Bool {
+    guard let me else { return false }
+    if data["referenced_message"]?["author"]?["id"]?.stringValue == me { return true }
+    guard case .array(let users)? = data["mentions"] else { return false }
     return users.contains { $0["id"]?.stringValue == me }
+  }
+
+  /// The words without the bot's own name, which says nothing to an agent.
+  private static func without(_ me: String?, _ text: String) -> String {
+    guard let me, text.contains("<@") else { return text }
+    return ["<@\(me)>", "<@!\(me)>"].reduce(text) { $0.replacing($1, with: "") }.trimmingWhitespace()
   }
 
   /// Nil for bots, this one among them, and webhooks.

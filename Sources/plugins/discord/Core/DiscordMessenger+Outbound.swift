@@ -69,6 +69,7 @@ extension DiscordMessenger {
   }
 
   package func settled(_ request: MessageSettled) async throws {
+    guard !request.message.hasPrefix("heartbeat:") else { return }
     guard !request.message.hasPrefix("command:"), !request.message.hasPrefix("action:") else {
       do { return try await interactions.replies.close(request.message) } catch { throw error.asDeliveryFailure }
     }
@@ -124,6 +125,15 @@ extension DiscordMessenger {
       throw DeliveryFailure.invalid("threads can be opened only in a channel that is configured")
     }
     return ThreadCreate.Reply(conversation: conversation)
+  }
+
+  package func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply {
+    do {
+      let channel = try await channels.directMessages(with: request.user)
+      return ConversationOpen.Reply(conversation: Conversation(id: channel, kind: .dm))
+    } catch {
+      throw error.asDeliveryFailure
+    }
   }
 
   package func setTyping(_ request: TypingSet) async {

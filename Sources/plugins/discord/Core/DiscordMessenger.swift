@@ -28,8 +28,6 @@ package actor DiscordMessenger {
   private var before: DiscordState?
   /// Servers of a new session that have not been told of yet.
   private var unmet: Set<String> = []
-  /// The bot's own id.
-  private var me: String?
 
   /// - Throws: `ConfigurationProblems`.
   package init(_ host: Host) throws {
@@ -40,15 +38,15 @@ package actor DiscordMessenger {
     self.settings = settings
     rest = RESTClient(
       .init(base: settings.api ?? Self.usualAPI, token: settings.token ?? "", proxy: settings.proxy))
-    channels = Channels(Set(settings.channels ?? []), servesElsewhere: settings.servesElsewhere, rest)
+    state = DiscordState(host.about.state)
+    channels = Channels(settings, heard: state.watermarks.map(\.channel), rest)
     typing = TypingIndicator(rest)
     interactions = Interactions(host, rest, channels, nursery)
     menu = CommandMenu(rest, log: { host.log($0) })
     uploads = UploadLimits(rest)
-    state = DiscordState(host.about.state)
   }
 
-  package static var capabilities: Capabilities {
+  package nonisolated var capabilities: Capabilities {
     var capabilities = Capabilities.messenger(maximumTextLength: 2_000, dialect: "discord", edit: true)
     capabilities.minimumEditInterval = 800
     capabilities.typing = true
@@ -56,6 +54,7 @@ package actor DiscordMessenger {
     capabilities.commandsMenu = true
     capabilities.outcomes = true
     capabilities.threads = true
+    capabilities.directMessages = channels.servesElsewhere
     capabilities.presence = true
     capabilities.maximumFileBytes = UploadLimits.most
     capabilities.attachmentHosts = ["cdn.discordapp.com", "media.discordapp.net"]
@@ -115,7 +114,7 @@ package actor DiscordMessenger {
       }
     case "INTERACTION_CREATE": try await take(interaction: event)
     case "READY":
-      me = event.data["user"]?["id"]?.stringValue
+      state.me = event.data["user"]?["id"]?.stringValue
       host.log("connected as \(event.data["user"]?["username"]?.stringValue ?? "?")")
       try await catchUp(event.data)
     case "RESUMED":
@@ -162,10 +161,10 @@ package actor DiscordMessenger {
   private func finished(_ number: Int) { underWay.remove(number) }
 
   /// Asks until Discord says where something happened: what belongs here must not be passed over.
-  private func place(of data: JSONValue) async throws -> Conversation? {
+  private func place(of data: JSONValue, isAddressed: Bool? = nil) async throws -> Conversation? {
     while true {
       do {
-        return try await channels.conversation(of: data)
+        return try await channels.conversation(of: data, isAddressed: isAddressed)
       } catch .refused(let status, _, _) where status < 500 && status != 401 {
         return nil
       } catch {
@@ -177,9 +176,10 @@ package actor DiscordMessenger {
 
   /// - Returns: whether the host has stored the state with it.
   private func received(_ data: JSONValue) async throws -> Bool {
-    guard let place = try await place(of: data), var message = DiscordMessages.received(data, in: place, me: me) else {
-      return false
-    }
+    let isAddressed = DiscordMessages.isAddressed(data, state.me)
+    guard let place = try await place(of: data, isAddressed: isAddressed),
+      var message = DiscordMessages.received(data, in: place, me: state.me)
+    else { return false }
     var next = state
     next.saw(message.id, in: place.id, keeping: settings.channels ?? [])
     message.state = storable(next)

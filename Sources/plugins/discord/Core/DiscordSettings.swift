@@ -15,6 +15,8 @@ struct DiscordSettings: Decodable, Sendable {
   var token: String?
   /// Of servers, that are listened to, with the threads in them.
   var channels: [String]?
+  /// Heard wherever the bot is mentioned or replied to, too: at most one of the machines that share a token.
+  var mentions: Bool?
   /// Direct messages, and commands used elsewhere, are this machine's: of several that share a token, one's.
   var dms: Bool?
   var proxy: String?
@@ -44,7 +46,7 @@ struct DiscordSettings: Decodable, Sendable {
         ConfigurationProblem(
           path: "channels.\(index)", message: "is no id of a channel, which has 17 to 20 digits, in quotes"))
     }
-    if channels?.isEmpty != false, dms == false {
+    if channels?.isEmpty != false, dms == false, mentions != true {
       problems.append(
         ConfigurationProblem(path: "dms", message: "is off and no channels are named: nobody could be heard"))
     }

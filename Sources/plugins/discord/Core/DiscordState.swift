@@ -7,6 +7,8 @@ struct DiscordState: Sendable {
   static let mostWatermarks = 200
 
   var gateway: GatewaySession?
+  /// The bot's own id, which Discord does not tell again where a session is resumed.
+  var me: String?
   /// Newest last.
   private(set) var watermarks: [(channel: String, message: String)] = []
 
@@ -14,6 +16,7 @@ struct DiscordState: Sendable {
 
   init(_ kept: JSONValue?) {
     gateway = GatewaySession(kept: kept?["gateway"])
+    me = kept?["me"]?.stringValue
     if case .array(let channels)? = kept?["missed"] { missed = Set(channels.compactMap(\.stringValue)) }
     guard case .array(let pairs)? = kept?["seen"] else { return }
     for pair in pairs {
@@ -29,6 +32,7 @@ struct DiscordState: Sendable {
       "seen": .array(watermarks.map { .array([.string($0.channel), .string($0.message)]) })
     ]
     if !missed.isEmpty { state["missed"] = .array(missed.sorted().map { .string($0) }) }
+    if let me { state["me"] = .string(me) }
     if let gateway { state["gateway"] = gateway.asJSON }
     return .object(state)
   }

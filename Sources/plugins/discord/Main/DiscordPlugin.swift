@@ -11,8 +11,9 @@ import PluginSDK
   init() {}
 
   func start(_ host: Host) async throws -> Capabilities {
-    messenger.set(try DiscordMessenger(host))
-    return DiscordMessenger.capabilities
+    let discord = try DiscordMessenger(host)
+    messenger.set(discord)
+    return discord.capabilities
   }
 
   func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
@@ -33,6 +34,9 @@ import PluginSDK
   func setTyping(_ request: TypingSet) async throws { try await started.setTyping(request) }
   func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
     try await started.createThread(request)
+  }
+  func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply {
+    try await started.openConversation(request)
   }
   func setPresence(_ request: PresenceSet) async throws { try await started.setPresence(request) }
   func commandsChanged(_ request: CommandsChanged) async throws { try await started.commandsChanged(request) }

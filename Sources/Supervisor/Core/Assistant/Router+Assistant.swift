@@ -1,0 +1,93 @@
+internal import FoundationEssentials
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+// Conversations with the assistant: each has a session that begins anew after a while, and what has timed out is removed.
+extension Router {
+  /// The session for a message to the assistant.
+  func assistantSession(_ message: MessageReceived, _ key: ConversationKey, _ link: PluginLink) async -> Session {
+    let isOwner = message.conversation.kind == .dm && message.sender.id == host.assistant.settings.owner
+    let name = message.conversation.title ?? (message.conversation.kind == .dm ? message.sender.name : "assistant")
+    return await makeSession(
+      key, link, name: name, directory: nil, model: nil, role: isOwner ? .owner : .assistant)
+  }
+
+  /// Begins what is done from time to time, when there is something to do it for.
+  func beginAssistantWork() {
+    guard !hasAssistantWork else { return }
+    hasAssistantWork = true
+    let settings = host.assistant.settings
+    func every(_ interval: Duration?, _ work: @escaping @Sendable (isolated Router) async -> Void) {
+      guard let interval else { return }
+      nursery.add { [self, timekeeper] in
+        while await timekeeper.sleep(for: interval) { await work(self) }
+      }
+    }
+    every(settings.sweepInterval) { await $0.sweepAssistants() }
+    every(settings.healthInterval) { await $0.tellAssistantHealth() }
+    every(settings.heartbeatInterval) { await $0.heartbeat() }
+  }
+
+  func tellAssistantHealth() async {
+    log(assistantQueue.health(sessions: await host.assistants().count))
+  }
+
+  // MARK: - What has timed out
+
+  private func sweepAssistants() async {
+    let limit = host.assistant.limit
+    var ended = 0
+    for session in await host.assistants() where await session.isUnused(for: limit) {
+      let others = watchers.forget(session.id)
+      for key in others { await unbindQuietly(key) }
+      assistantQueue.forget(others)
+      // A message that arrives at this moment finds it closed, and begins another.
+      await host.close(session)
+      ended += 1
+    }
+    let used = Set(await host.assistants().map(\.id))
+    let root = host.assistant.root
+    let now = Date().timeIntervalSince1970
+    // Reads a folder for each: not on the loop, nor on this actor.
+    let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [log] in
+      AssistantFolders(root: root).remove(exceptOf: used, unusedFor: limit, now: now, log: log)
+    }
+    guard ended + removed > 0 else { return }
+    log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit) are removed")
+  }
+
+  private func unbindQuietly(_ key: ConversationKey) async {
+    do { try await store.unbind(key) } catch {
+      log("\(key): that its session has timed out could not be stored: \(error)")
+    }
+  }
+}
+
+/// Folders that sessions of assistants have left.
+struct AssistantFolders {
+  let root: String
+
+  /// Removes the folders of sessions that are no more and have not been written to for long. What else lies there stays.
+  ///
+  /// - Returns: how many.
+  func remove(
+    exceptOf used: Set<String>, unusedFor limit: Duration, now: Double, log: (String) -> Void
+  ) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    var removed = 0
+    for name in names where UUID(uuidString: name) != nil && !used.contains(name) {
+      let folder = "\(root)/\(name)"
+      guard let last = SessionMemory.lastUse(of: folder), now - last >= limit / .seconds(1) else { continue }
+      do {
+        try FileManager.default.removeItem(atPath: folder)
+        removed += 1
+      } catch {
+        log("assistant: \(folder) could not be removed: \(error)")
+      }
+    }
+    return removed
+  }
+}

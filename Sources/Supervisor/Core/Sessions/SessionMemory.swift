@@ -1,0 +1,49 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// What an assistant's session remembers: a folder of its own, in which pi keeps what was said, and which does not last.
+struct SessionMemory: Sendable, Equatable {
+  enum Span: Sendable, Equatable {
+    /// The next message begins anew.
+    case oneMessage
+    /// A message begins anew when nothing has been said for as long as this.
+    case idle(Duration)
+  }
+
+  let folder: String
+  let span: Span
+
+  /// When something was last kept, in seconds since 1970; nil: nothing is.
+  var lastUse: Double? { Self.lastUse(of: folder) }
+
+  static func lastUse(of folder: String) -> Double? {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return nil }
+    // pi appends to its file: the folder's own time is that of the first message.
+    return ([folder] + names.map { "\(folder)/\($0)" }).compactMap { path in
+      var status = stat()
+      return stat(path, &status) == 0 ? Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 : nil
+    }.max()
+  }
+
+  /// Whether the next message begins anew.
+  func isOver(now: Double) -> Bool {
+    guard let lastUse else { return false }
+    switch span {
+    case .oneMessage: return true
+    case .idle(let limit): return now - lastUse >= limit / .seconds(1)
+    }
+  }
+
+  /// Makes the folder, and the one that the agent works in where it is not there. Only the daemon's own user may look in.
+  func prepare(workingIn directory: String) throws {
+    for path in [folder, directory] where access(path, F_OK) != 0 {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+  }
+
+  func forget() throws {
+    guard access(folder, F_OK) == 0 else { return }
+    try FileManager.default.removeItem(atPath: folder)
+  }
+}
