@@ -6,12 +6,16 @@ package final class Nursery: Sendable {
   }
 
   private let births = Mailbox<Birth>()
+  private let usual: (any TaskExecutor)?
 
-  package init() {}
+  /// - Parameter usual: where tasks run when nothing is said of them; nil: where `run` does.
+  package init(usual: (any TaskExecutor)? = nil) {
+    self.usual = usual
+  }
 
   /// Starts something, now or as soon as `run` is called. Nothing is started after `close`.
   ///
-  /// - Parameter executor: where it runs when nothing else says so; nil for the shared threads.
+  /// - Parameter executor: where it runs when nothing else says so; nil for the usual place.
   package func add(on executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void) {
     births.post(Birth(executor: executor, body: body))
   }
@@ -23,7 +27,9 @@ package final class Nursery: Sendable {
 
   package func run() async {
     await withDiscardingTaskGroup { group in
-      while let birth = await births.next() { group.addTask(executorPreference: birth.executor) { await birth.body() } }
+      while let birth = await births.next() {
+        group.addTask(executorPreference: birth.executor ?? usual) { await birth.body() }
+      }
     }
   }
 }

@@ -182,9 +182,10 @@ package final class Daemon: Sendable {
     }
 
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await sessions.run() }
+      // On the loop, where what sessions and conversations begin is begun without another thread being woken.
+      group.addTask(executorPreference: EventLoop.shared) { await sessions.run() }
       group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timekeeper, log) }
-      group.addTask { await router.run() }
+      group.addTask(executorPreference: EventLoop.shared) { await router.run() }
       group.addTask { await control.run() }
       group.addTask { await plugins.run() }
       if let interval = watchdogInterval {

@@ -42,7 +42,7 @@ extension Router {
     var ended = 0
     for session in await host.assistants() where await session.isUnused(for: limit) {
       let others = watchers.forget(session.id)
-      for key in others { await unbindQuietly(key) }
+      for key in others { await storeNoSession(of: key) }
       assistantQueue.forget(others)
       // A message that arrives at this moment finds it closed, and begins another.
       await host.close(session)
@@ -57,12 +57,6 @@ extension Router {
     }
     guard ended + removed > 0 else { return }
     log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit) are removed")
-  }
-
-  private func unbindQuietly(_ key: ConversationKey) async {
-    do { try await store.unbind(key) } catch {
-      log("\(key): that its session has timed out could not be stored: \(error)")
-    }
   }
 }
 

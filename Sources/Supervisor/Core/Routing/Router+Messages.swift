@@ -104,13 +104,13 @@ extension Router {
   private func run(_ command: Command, _ call: CommandCall, _ key: ConversationKey) async {
     switch command.weight {
     case .prompt:
-      if let answer = await command.run(self, call) { await say(answer, to: key, about: call.message.id) }
+      if let answer = await carryOut(command, call) { await say(answer, to: key, about: call.message.id) }
       return
     case .lasting:
       guard await begin(call.message, key) else {
         return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key, about: call.message.id)
       }
-      if let answer = await command.run(self, call) { await say(answer, to: key, about: call.message.id) }
+      if let answer = await carryOut(command, call) { await say(answer, to: key, about: call.message.id) }
       return
     case .light: break
     case .urgent: _ = await begin(call.message, key)
@@ -119,9 +119,14 @@ extension Router {
         return await say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key, about: call.message.id)
       }
     }
-    let text = await command.run(self, call)
+    let text = await carryOut(command, call)
     let buttons = link(call, key)?.capabilities.buttons == nil ? nil : await command.buttons?(self, call)
     settle(call.message, key, saying: text, buttons: text == nil ? nil : buttons)
+  }
+
+  /// Commands look into folders, and a slow disk is not to hold up the loop.
+  private func carryOut(_ command: Command, _ call: CommandCall) async -> String? {
+    await withTaskExecutorPreference(globalConcurrentExecutor) { await command.run(self, call) }
   }
 
   private func link(_ call: CommandCall, _ key: ConversationKey) -> PluginLink? {
@@ -309,7 +314,7 @@ extension Router {
     guard case .command(let name, let arguments) = Self.kind(of: message), let command = CommandRegistry.command(name)
     else { return settle(message, key) }
     let call = CommandCall(name: name, arguments: arguments, message: message, link: link)
-    let text = await command.run(self, call) ?? ""
+    let text = await carryOut(command, call) ?? ""
     guard let shown = action.message else { return settle(message, key, saying: text) }
     let buttons = await Router.sessionButtons(self, call)
     places[key]?.output.post(.change(shown, text, buttons: buttons, end))

@@ -12,7 +12,7 @@ internal import RelayWire
 /// `ConversationOutput`.
 package actor Router: PluginAudience {
   package let host: SessionHost
-  let nursery = Nursery()
+  let nursery = Nursery(usual: globalConcurrentExecutor)
   let store: any Store
   let services: Services
   let checkpoints: StreamCheckpoints
@@ -33,6 +33,8 @@ package actor Router: PluginAudience {
   private(set) var isDraining = false
   let assistantQueue: AssistantQueue
   var hasAssistantWork = false
+  /// Which session each conversation talks to, as far as it has been looked up; the store has them all.
+  var bound: [ConversationKey: String?] = [:]
   /// Messages on their way to the disk.
   let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.
@@ -175,6 +177,7 @@ package actor Router: PluginAudience {
     for session in await host.all() { await session.drop(instance: instance) }
     do {
       try await store.forget(instance: instance)
+      bound = bound.filter { $0.key.instance != instance }
     } catch {
       log("\(instance): that it is gone could not be stored: \(error)")
     }
@@ -224,7 +227,8 @@ package actor Router: PluginAudience {
       await output.run()
       silence.close()
     }
-    nursery.add { [self] in
+    // On the loop, as all that a message goes through: no other thread is woken on its way to the agent.
+    nursery.add(on: EventLoop.shared) { [self] in
       while let arrival = await inbox.next() { await process(arrival, key) }
     }
     return place
@@ -236,46 +240,9 @@ package actor Router: PluginAudience {
       .say(text, .notice, buttons: nil, replyTo: message.flatMap { MessageEnd.isInteraction($0) ? $0 : nil }))
   }
 
-  func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {
-    do {
-      return .success(try await store.binding(of: key))
-    } catch {
-      log("\(key): its session could not be looked up: \(error)")
-      return .failure(error)
-    }
-  }
-
-  /// The session that this conversation talks to, as far as there is one and it can be told.
-  func binding(of key: ConversationKey) async -> String? {
-    if case .success(let session) = await lookUp(key) { session } else { nil }
-  }
-
-  func boundSession(_ key: ConversationKey) async -> Session? {
-    guard let id = await binding(of: key) else { return nil }
-    return await host.session(id)
-  }
-
-  func session(of call: CommandCall) async -> Session? { await boundSession(call.key) }
-
-  func bind(_ call: CommandCall, to session: Session) async {
-    await bind(call.key, to: session, because: MessageKey(conversation: call.key, id: call.message.id))
-  }
-
-  /// - Parameter cause: the command that chose it: what was written before stays with the session it was for.
-  func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
-    let conversation = places[key]?.conversation ?? Conversation(id: key.conversation, kind: .dm)
-    do {
-      try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
-    } catch {
-      log("\(key): the choice of a session could not be stored: \(error)")
-    }
-    if let output = places[key]?.output { watchers.watch(session.id, key, output) }
-    await showWatched(session, by: key.instance)
-  }
-
   // MARK: - What a messenger shows itself to be watching
 
-  private func showWatched(_ session: Session?, by instance: String) async {
+  func showWatched(_ session: Session?, by instance: String) async {
     watched[instance] = session?.id
     guard let link = holders[instance]?.current, link.capabilities.presence == true else { return }
     let status = await session?.status()
@@ -302,32 +269,6 @@ package actor Router: PluginAudience {
   /// How a conversation is set up.
   func settings(_ link: PluginLink, _ conversation: Conversation) -> Config.ConversationSettings {
     link.messenger?.settings(of: conversation) ?? Config.ConversationSettings()
-  }
-
-  /// The conversation talks to no session from now on.
-  func unbind(_ key: ConversationKey) async {
-    do { try await store.unbind(key) } catch {
-      log("\(key): that it talks to no session could not be stored: \(error)")
-    }
-    if let output = places[key]?.output, watchers.session(of: key) != nil {
-      watchers.drop(key)
-      output.post(.detached)
-    }
-    await showWatched(nil, by: key.instance)
-  }
-
-  /// The session is closed: nobody talks to it any more. Who does not look on now is told with the next message.
-  ///
-  /// - Parameter closer: the conversation that closed it, and knows.
-  func forget(_ session: Session, closedBy closer: ConversationKey? = nil) async {
-    let name = await session.name
-    let others = watchers.forget(session.id).filter { $0 != closer }
-    for key in others + (closer.map { [$0] } ?? []) {
-      do { try await store.unbind(key) } catch { log("\(key): \(error)") }
-    }
-    for key in others {
-      await say("The session \(name) was closed elsewhere; your next message begins another.", to: key)
-    }
   }
 
   func makeSession(

@@ -26,7 +26,8 @@ extension Session {
       }
       place = entered
       try requireOpen()
-      let connection = try await start(entered)
+      // It looks into folders and starts a process: not on the loop.
+      let connection = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await start(entered) }
       await surroundings.places.started()
       if closed {
         await stopAgent()
@@ -71,6 +72,7 @@ extension Session {
       directory: directory)
     let connection = try await connect(request, log)
     self.connection = connection
+    isLeafCurrent = false
     nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
       state = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
@@ -149,6 +151,8 @@ extension Session {
   /// any, nil when this agent does not say.
   func lastEntry(_ connection: PiConnection) async -> String? {
     guard agent?.takesSessionID == true else { return nil }
+    if isLeafCurrent { return lastLeaf ?? "" }
+    let eventCount = eventCount
     var answer = try? await connection.send(.getEntries(since: lastLeaf), within: pi.answerTimeout)
     // The session may have been rewound from elsewhere.
     if answer?.success == false, lastLeaf != nil {
@@ -156,7 +160,15 @@ extension Session {
     }
     guard let answer, answer.success else { return nil }
     lastLeaf = answer.leafID ?? lastLeaf
+    isLeafCurrent = eventCount == self.eventCount && self.connection === connection
     return lastLeaf ?? ""
+  }
+
+  /// Asks while nothing else is to be done, so that the next message need not wait for it. What pi may add to a session
+  /// without an event is no message of a person's.
+  func lookAhead() {
+    guard let connection, run == nil, queue.isEmpty, !isLeafCurrent else { return }
+    nursery.add(on: EventLoop.shared) { [self] in _ = await lastEntry(connection) }
   }
 
   enum Holding: Sendable { case yes, no, unknown }

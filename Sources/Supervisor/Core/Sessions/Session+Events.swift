@@ -38,6 +38,8 @@ extension Session {
   }
 
   private func take(_ event: PiEvent, _ connection: PiConnection) async {
+    eventCount += 1
+    isLeafCurrent = false
     if SessionRun.continues(event) { quietNumber += 1 }
     if case .agentStart = event, run != nil {
       if activity != .compacting { activity = .working }

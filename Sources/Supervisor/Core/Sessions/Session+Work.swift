@@ -30,7 +30,10 @@ extension Session {
         restartsForModel = false
         await stopAgent()
       }
-      if queue.isEmpty { await surroundings.places.becameIdle() }
+      if queue.isEmpty {
+        lookAhead()
+        await surroundings.places.becameIdle()
+      }
     }
     await stopAgent()
     workIsOver = true
@@ -40,10 +43,11 @@ extension Session {
 
   /// What may be with the agent already is looked for in what it remembers.
   private func forgetWhatIsOver(before prompt: Prompt) async {
-    guard let memory, !prompt.isUncertain, prompt.attempts == 0, memory.isOver(now: Date().timeIntervalSince1970) else {
-      return
+    guard let memory, !prompt.isUncertain, prompt.attempts == 0 else { return }
+    let now = Date().timeIntervalSince1970
+    if await withTaskExecutorPreference(globalConcurrentExecutor, operation: { memory.isOver(now: now) }) {
+      await beginAnew()
     }
-    await beginAnew()
   }
 
   /// Nothing of what was said is known any more.
@@ -51,7 +55,10 @@ extension Session {
     isToForget = false
     await stopAgent()
     lastLeaf = nil
-    do { try memory?.forget() } catch {
+    isLeafCurrent = false
+    do {
+      try await withTaskExecutorPreference(globalConcurrentExecutor) { try memory?.forget() }
+    } catch {
       surroundings.log("session \(name): what was said could not be removed: \(error)")
     }
   }
@@ -79,10 +86,10 @@ extension Session {
     emit(.questionsOver)
     // It may have been changed while the agent started.
     var prompt = run?.prompt ?? prompt
-    var prepared = await surroundings.prepare(prompt)
+    var prepared = await prepared(prompt)
     while let changed = run?.prompt, changed != prompt {
       prompt = changed
-      prepared = await surroundings.prepare(prompt)
+      prepared = await self.prepared(prompt)
     }
     run?.isDispatched = true
     if let refusal = refusal(of: prepared) {
@@ -101,6 +108,12 @@ extension Session {
     }
     let ending = await converse(connection, prepared)
     await finish(prompt, ending, after: last)
+  }
+
+  /// Files are read and encoded: not on the loop.
+  private func prepared(_ prompt: Prompt) async -> PreparedPrompt {
+    guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { await surroundings.prepare(prompt) }
   }
 
   /// The agent, for a message. Where it does not start, the message waits for the person's word: nothing of it has
@@ -164,7 +177,9 @@ extension Session {
         return
       }
       runWaiter = continuation
-      nursery.add { [self] in await send(prepared, connection, number) }
+      nursery.add(on: prepared.images.isEmpty ? EventLoop.shared : nil) { [self] in
+        await send(prepared, connection, number)
+      }
       nursery.add { [self] in await watchStart(connection, number, startIsOver) }
     }
   }

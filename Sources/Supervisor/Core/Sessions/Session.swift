@@ -53,6 +53,10 @@ package actor Session {
   var state: PiState?
   /// The session's last entry when it was last asked for: only what is newer is asked for again.
   var lastLeaf: String?
+  /// Nothing has happened in the session since.
+  var isLeafCurrent = false
+  /// Events of the agent.
+  var eventCount = 0
   var agent: AgentProgram?
   var restartsForModel = false
   /// A message has ended that the next one is not to know of.

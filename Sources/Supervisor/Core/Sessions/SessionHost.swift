@@ -9,7 +9,7 @@ package actor SessionHost {
   private let pi: Config.Pi
   private let surroundings: SessionSurroundings
   nonisolated let assistant: AssistantSetup
-  private let nursery = Nursery()
+  private let nursery = Nursery(usual: globalConcurrentExecutor)
   private var sessions: [String: Session] = [:]
   private var order: [String] = []
   /// Those that no daemon takes up again: they end with what they were begun for.
@@ -62,7 +62,7 @@ package actor SessionHost {
     sessions[record.id] = session
     order.append(record.id)
     names[record.id] = record.name
-    nursery.add { await session.work() }
+    nursery.add(on: EventLoop.shared) { await session.work() }
     return session
   }
 
@@ -87,7 +87,7 @@ package actor SessionHost {
         id: UUID().uuidString.lowercased(), name: "heartbeat", directory: usualDirectory(for: .assistant), model: nil,
         wantsToolImages: false, role: .assistant), emit)
     passing.append(session)
-    nursery.add { await session.work() }
+    nursery.add(on: EventLoop.shared) { await session.work() }
     return session
   }
 

@@ -1,0 +1,83 @@
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+// Which session a conversation talks to.
+extension Router {
+  func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {
+    if let known = bound[key] { return .success(known) }
+    do {
+      let read = try await store.binding(of: key)
+      // It may have been chosen meanwhile.
+      if let known = bound[key] { return .success(known) }
+      bound.updateValue(read, forKey: key)
+      return .success(read)
+    } catch {
+      log("\(key): its session could not be looked up: \(error)")
+      return .failure(error)
+    }
+  }
+
+  /// The session that this conversation talks to, as far as there is one and it can be told.
+  func binding(of key: ConversationKey) async -> String? {
+    if case .success(let session) = await lookUp(key) { session } else { nil }
+  }
+
+  func boundSession(_ key: ConversationKey) async -> Session? {
+    guard let id = await binding(of: key) else { return nil }
+    return await host.session(id)
+  }
+
+  func session(of call: CommandCall) async -> Session? { await boundSession(call.key) }
+
+  func bind(_ call: CommandCall, to session: Session) async {
+    await bind(call.key, to: session, because: MessageKey(conversation: call.key, id: call.message.id))
+  }
+
+  /// - Parameter cause: the command that chose it: what was written before stays with the session it was for.
+  func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
+    let conversation = places[key]?.conversation ?? Conversation(id: key.conversation, kind: .dm)
+    do {
+      try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
+      bound.updateValue(session.id, forKey: key)
+    } catch {
+      log("\(key): the choice of a session could not be stored: \(error)")
+    }
+    if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+    await showWatched(session, by: key.instance)
+  }
+
+  /// The conversation talks to no session from now on.
+  func unbind(_ key: ConversationKey) async {
+    await storeNoSession(of: key)
+    if let output = places[key]?.output, watchers.session(of: key) != nil {
+      watchers.drop(key)
+      output.post(.detached)
+    }
+    await showWatched(nil, by: key.instance)
+  }
+
+  /// The session is closed: nobody talks to it any more. Who does not look on now is told with the next message.
+  ///
+  /// - Parameter closer: the conversation that closed it, and knows.
+  func forget(_ session: Session, closedBy closer: ConversationKey? = nil) async {
+    let name = await session.name
+    let others = watchers.forget(session.id).filter { $0 != closer }
+    for key in others + (closer.map { [$0] } ?? []) {
+      await storeNoSession(of: key)
+    }
+    for key in others {
+      await say("The session \(name) was closed elsewhere; your next message begins another.", to: key)
+    }
+  }
+
+  /// Stores that a conversation talks to no session.
+  func storeNoSession(of key: ConversationKey) async {
+    do {
+      try await store.unbind(key)
+      bound.updateValue(nil, forKey: key)
+    } catch {
+      log("\(key): that it talks to no session could not be stored: \(error)")
+    }
+  }
+}
