@@ -67,6 +67,40 @@ RAW = {
 }
 
 
+def answers(data):
+    """The frames of a client: pongs with what they bear, and the code of its close, 0 where it gives none."""
+    pongs, code = [], None
+    while len(data) >= 2 and code is None:
+        length, start = data[1] & 127, 6
+        if length == 126:
+            length, start = struct.unpack(">H", data[2:4])[0], 8
+        mask, payload = data[start - 4:start], data[start:start + length]
+        plain = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
+        if data[0] == 0x8A:
+            pongs.append(plain.hex())
+        elif data[0] == 0x88:
+            code = struct.unpack(">H", plain[:2])[0] if len(plain) >= 2 else 0
+        data = data[start + length:]
+    return pongs, code
+
+
+async def case(name, frames, reader, writer):
+    """Says what the client answers to these bytes, until it hangs up."""
+    writer.write(frames)
+    data = b""
+    try:
+        await writer.drain()
+        while more := await reader.read(1000):
+            data += more
+            if answers(data)[1] is not None:
+                break
+    except ConnectionError:
+        pass
+    pongs, code = answers(data)
+    print("answered", name, "none" if code is None else code, ",".join(pongs) or "-", flush=True)
+    writer.close()
+
+
 async def raw(reader, writer):
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     path = head.split()[1]
@@ -82,8 +116,11 @@ async def raw(reader, writer):
     elif path == "/endless-header":
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\nX: " + b"x" * 100_000)
     else:
+        path, _, frames = path.partition("?")
         answer = (f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                   f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode()
+        if path.startswith("/case/"):
+            return await case(path[6:], answer + bytes.fromhex(frames), reader, writer)
         # The first frame in the same write as the handshake, unless it comes in drops.
         if path == "/byte-by-byte":
             for byte in answer + RAW[path]:
