@@ -1,5 +1,6 @@
 import Formatter
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 
@@ -19,6 +20,32 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     #expect(split(text) == [FormatRender.Piece(text: text, consumed: text.utf8.count)])
     #expect(split("").isEmpty)
     #expect(split("\n \n\n").isEmpty)
+  }
+
+  /// What the host does not even ask about.
+  @Test(arguments: ["discord", "plain"]) func `plain words are shown as they are`(dialect: String) {
+    let parts = [
+      "word", "Word", "Überß", "日本", "🦊", " ", " ", "\n", "\n\n", ". ", ", ", ": ", "? ", "42", " 7. ", " - ", "don't",
+      " (so) ", "a/b", "50%", "#", "* ", "`", "> ", "|", "_", "- ", "1. ", "<", "http://x.y/z", "\u{A0}", "\u{2028}",
+      "www.a.bc",
+    ]
+    var generator = SplitMix(seed: 23)
+    var plain = 0
+    for _ in 0..<20_000 {
+      let text = (0..<Int.random(in: 1...9, using: &generator)).map { _ in parts.randomElement(using: &generator)! }
+        .joined()
+      guard PlainText.isPlain(text), !text.isEmpty else { continue }
+      plain += 1
+      let request = FormatRender(
+        text: text, dialect: dialect, limit: 2_000, unit: .utf16, final: plain.isMultiple(of: 2))
+      #expect(
+        Splitter.split(request) == [FormatRender.Piece(text: text, consumed: text.utf8.count)],
+        "\(text.debugDescription)")
+    }
+    #expect(plain > 1_000)
+    for text in ["# a", "a\n- b", "a  \nb", "1. a", " a", "a\n", "*a*", "a | b", "a\n\n\nb"] {
+      #expect(!PlainText.isPlain(text))
+    }
   }
 
   @Test func `cuts at the end of a paragraph`() {

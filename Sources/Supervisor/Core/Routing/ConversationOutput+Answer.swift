@@ -9,7 +9,7 @@ extension ConversationOutput {
   func render(_ text: String, final: Bool) async -> [FormatRender.Piece] {
     let unit = capabilities.lengthUnit ?? .utf16
     // Text that needs nothing done to it need not be sent anywhere.
-    if capabilities.dialect == "markdown", unit.isWithin(limit, text) {
+    if capabilities.dialect == "markdown" || PlainText.isPlain(text), unit.isWithin(limit, text) {
       return text.isEmpty ? [] : [FormatRender.Piece(text: text, consumed: text.utf8.count)]
     }
     return await services.render(
@@ -80,24 +80,34 @@ extension ConversationOutput {
       await change(message, to: text, streaming: true, as: nil)
       return true
     }
-    // What it comes to in the end must not get lost; what it shows on the way is in the checkpoint.
-    let key = await delivery.recordLast(
-      stream.mark + text, of: message, closing: stream.key, followedBy: rest)
+    // What it comes to in the end must not get lost: it is recorded while the platform is told. A crash of ours before
+    // either leaves a message that grows, with all of its text in the checkpoint.
+    let mayGoAhead = checkpoint != nil && !stream.isReplaced && notBefore <= timekeeper.now()
+    if mayGoAhead { checkpoint?.write(stream.source) }
+    let marked = stream.mark + text
+    async let early = mayGoAhead ? delivery.edit(message, marked) : nil
+    let key = await delivery.recordLast(marked, of: message, closing: stream.key, followedBy: rest)
+    let outcome = await early
     guard let key else {
       isIncomplete = true
       return false
     }
     endCheckpoint()
-    await change(message, to: text, streaming: false, as: key)
+    await change(message, to: text, streaming: false, as: key, after: outcome)
     return true
   }
 
-  /// - Parameter record: to be settled by the outcome.
-  private func change(_ message: String, to text: String, streaming: Bool, as record: String?) async {
+  /// - Parameters:
+  ///   - record: to be settled by the outcome.
+  ///   - early: the outcome of a first try.
+  private func change(
+    _ message: String, to text: String, streaming: Bool, as record: String?, after early: Delivery.EditOutcome? = nil
+  ) async {
+    var early = early
     var deaths = 0
     // As the platform has asked, whatever the change is for.
     let pause = notBefore - timekeeper.now()
-    if pause > .zero {
+    if pause > .zero, early == nil {
       if streaming {
         stream.append("")
         return scheduleFlush(in: pause)
@@ -105,7 +115,14 @@ extension ConversationOutput {
       guard await timekeeper.sleep(for: pause) else { return }
     }
     for number in 0..<delivery.maximumAttempts {
-      switch await delivery.edit(message, stream.mark + text, streaming: streaming) {
+      let outcome: Delivery.EditOutcome
+      if let early {
+        outcome = early
+      } else {
+        outcome = await delivery.edit(message, stream.mark + text, streaming: streaming)
+      }
+      early = nil
+      switch outcome {
       case .done:
         delivery.settle(record, .sent(message: message))
         stream.shown = text

@@ -2,6 +2,30 @@ package import RelayWire
 
 /// Splits text without a formatter: what remains possible while the formatter is down.
 package enum PlainText {
+  /// Whether a text shows as it is in every dialect: words in paragraphs, without a sign that means something anywhere.
+  package static func isPlain(_ text: String) -> Bool {
+    var last = UInt8(ascii: "\n")
+    for byte in text.utf8 {
+      let begins = last == UInt8(ascii: "\n")
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...0xFF: break
+      case UInt8(ascii: " "): if begins || last == byte { return false }
+      case UInt8(ascii: "\n"): if last == UInt8(ascii: " ") { return false }
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): if begins { return false }
+      case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ":"), UInt8(ascii: "!"),
+        UInt8(ascii: "?"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "/"),
+        UInt8(ascii: "%"):
+        if begins { return false }
+      default: return false
+      }
+      last = byte
+    }
+    return last != UInt8(ascii: " ") && text.utf8.first != UInt8(ascii: "\n")
+      && text.utf8.last != UInt8(ascii: "\n") && !text.contains("\n\n\n")
+      // Other blanks may be taken for ends of words or lines.
+      && !text.unicodeScalars.contains { !$0.isASCII && $0.properties.isWhitespace }
+  }
+
   /// Pieces within the limit, cut at a line end if one is in the last half, else at a space, else between characters.
   package static func split(_ text: String, limit: Int, unit: LengthUnit) -> [FormatRender.Piece] {
     var pieces: [FormatRender.Piece] = []

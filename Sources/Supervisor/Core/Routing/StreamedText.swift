@@ -21,6 +21,9 @@ struct StreamedText: Codable {
   /// What could not be sent as the message's beginning, or may have arrived without anybody knowing.
   var setAside: String?
 
+  /// The finished message was not what the deltas said.
+  var isReplaced: Bool { !hasFixed && source != arrived }
+
   var isEmpty: Bool { source.isEmpty && message == nil }
 
   mutating func append(_ text: String) {
