@@ -12,6 +12,8 @@ import time
 MESSAGES = 60
 WARM_UP = 5
 ANN, DIRECT = "100000000000000001", "500000000000000001"
+# Conversations that are all streamed to at once.
+CROWD = [f"7{number:017}" for number in range(100, 150)]
 PEERS = ".build/peers/bin/python"
 
 
@@ -77,6 +79,45 @@ def converse(fake, log):
     return statistics.median(inbound), statistics.median(outbound)
 
 
+def stream_to_all(fake, log):
+    """All conversations stream at once: edits a second, the 99th of a hundred delays from the agent's last words to all of
+    them at Discord in milliseconds, answers that are not whole, and refusals for haste."""
+    for channel in CROWD:
+        tell(fake, channel, "hello")
+    for channel in CROWD:
+        fake.wait(lambda event: event["happened"] == "shown" and event["channel"] == channel
+                  and event["text"].startswith("You wrote") and "relay works" in event["text"])
+    time.sleep(2)
+    begin = len(fake.ledger)
+    fake.do(do="limit", count=5, seconds=5)
+    for channel in CROWD:
+        tell(fake, channel, f"/slow 60 of {channel}")
+    for channel in CROWD:
+        fake.wait(lambda event: event["happened"] == "shown" and f"(of {channel})" in event["text"])
+    time.sleep(2)
+    events = fake.ledger[begin:]
+    shown = [event for event in events if event["happened"] == "shown"]
+    said = {entry["text"].split("(of ")[-1].rstrip(")"): entry for entry in entries(log)
+            if entry["kind"] == "said" and "(of " in entry["text"]}
+    delays, broken = [], 0
+    for channel in CROWD:
+        last = [event for event in shown if event["channel"] == channel and f"(of {channel})" in event["text"]]
+        whole = last and last[-1]["text"].split() == said[channel]["text"].split()
+        broken += not whole
+        delays.append((last[0]["at"] - said[channel]["at"]) / 1e6)
+    known, edits = set(), []
+    for event in shown:
+        if event["id"] in known:
+            edits.append(event["at"])
+        known.add(event["id"])
+    rate = len(edits) / ((edits[-1] - edits[0]) / 1e9)
+    return rate, sorted(delays)[len(delays) * 99 // 100 - 1], broken, sum(event["happened"] == "429" for event in events)
+
+
+def tell(fake, channel, text):
+    fake.do(do="say", message={"channel_id": channel, "content": text, "author": {"id": ANN}})
+
+
 def entries(log):
     with open(log) as file:
         return [json.loads(line) for line in file if line.endswith("\n")]
@@ -90,20 +131,21 @@ def at(log, kind, text):
     return next(entry["at"] for entry in entries(log) if entry["kind"] == kind and text in entry["text"])
 
 
-def ours(programs, folder):
+def ours(programs, folder, body=converse):
     fake, home = FakeDiscord(), tempfile.mkdtemp(dir=folder)
     log = home + "/tap.log"
     open(log, "w").close()
     environment = dict(os.environ, PI_RELAY_HOME=home, TAPPED_AGENT=programs + "/pi-relay-demo-agent", TAP_LOG=log)
     with open(home + "/relay.yaml", "w") as file:
-        file.write(f"pi: {{executable: {os.getcwd()}/Benchmarks/peers/tap.py}}\nsessions: {{directory: {home}}}\n"
+        file.write(f"pi: {{executable: {os.getcwd()}/Benchmarks/peers/tap.py}}\n"
+                   f"sessions: {{directory: {home}, maximum: {len(CROWD) + 1}}}\n"
                    f"discord: {{token: the-token, api: 'http://127.0.0.1:{fake.ports[1]}', auth: {{users: ['{ANN}']}}, "
                    "editIntervalMilliseconds: 700, reactions: {accepted: ''}}\n")
     os.chmod(home + "/relay.yaml", 0o600)
     daemon = subprocess.Popen([programs + "/pi-relayd", "start"], env=environment, stderr=subprocess.DEVNULL)
     try:
         fake.wait(lambda event: event["happened"] == "identify")
-        figures = converse(fake, log)
+        figures = body(fake, log)
         tapped = subprocess.run(["pgrep", "-f", "peers/tap.py"], capture_output=True, text=True).stdout.split()
         memory = sum(pss(pid) for pid in [daemon.pid, *children(daemon.pid)] if str(pid) not in tapped)
     finally:
@@ -113,7 +155,7 @@ def ours(programs, folder):
     return (*figures, memory)
 
 
-def peer(programs, folder):
+def peer(programs, folder, body=converse):
     fake, home = FakeDiscord(), tempfile.mkdtemp(dir=folder)
     log = home + "/tap.log"
     open(log, "w").close()
@@ -125,7 +167,7 @@ def peer(programs, folder):
     try:
         fake.wait(lambda event: event["happened"] == "identify")
         time.sleep(1)
-        figures = converse(fake, log)
+        figures = body(fake, log)
         memory = pss(bot.pid)
     finally:
         bot.terminate()
@@ -141,6 +183,10 @@ def measure(programs, scratch, note, runs=3):
         for _ in range(runs):
             rounds.append((ours(programs, memory), ours(programs, scratch), peer(programs, scratch)))
     middle = lambda body: statistics.median(body(*one) for one in rounds)
+    crowd = {"": ours(programs, scratch, stream_to_all), "peer_": peer(programs, scratch, stream_to_all)}
+    for who, figures in crowd.items():
+        for name, figure in zip(("edits_per_s", "p99_delay_ms", "broken", "refused"), figures):
+            note(f"discord.crowd_{who}{name}", figure, 0 if not who and name in ("broken", "refused") else None)
     note("discord.message_to_prompt_vs_peer", middle(lambda bare, ours, peer: peer[0] / bare[0]), 3, ">=")
     note("discord.message_to_prompt_durable_vs_peer", middle(lambda bare, ours, peer: ours[0] / peer[0]), 1.5)
     note("discord.answer_done_vs_peer", middle(lambda bare, ours, peer: ours[1] / peer[1]), 1)
