@@ -48,6 +48,17 @@ import Testing
     #expect(limits.wait(for: edit, now: .milliseconds(1_000)) == .zero)
   }
 
+  @Test func `what may wait leaves room for what may not`() {
+    var limits = RateLimits()
+    limits.took(edit, status: 200, headers: headers("edits", remaining: 1, after: 4), now: .zero)
+    #expect(limits.patientWait(for: edit, now: .zero) == .seconds(4))
+    #expect(limits.wait(for: edit, now: .zero) == .zero)
+    #expect(limits.patientWait(for: edit, now: .seconds(4)) == .zero)
+    for number in 0..<35 { limits.began(.createMessage(in: "\(number)"), now: .milliseconds(number)) }
+    #expect(limits.patientWait(for: .editMessage("1", in: "7"), now: .milliseconds(100)) == .milliseconds(900))
+    #expect(limits.wait(for: .editMessage("1", in: "7"), now: .milliseconds(100)) == .zero)
+  }
+
   @Test func `long before Discord bans an address nothing more is asked`() {
     var limits = RateLimits()
     for _ in 0..<RateLimits.mostInvalid - 1 { limits.took(post, status: 403, headers: [:], now: .zero) }

@@ -58,7 +58,7 @@ extension EndToEnd {
         try say(
           "thanks",
           ["referenced_message": ["id": "1", "content": "words", "author": ["id": .string(bot), "bot": true]]])
-        let ledger = try #require(await Discord.waitForText("thanks", at: discord))
+        let ledger = try #require(await Discord.waitForText("]: thanks", at: discord))
         #expect(ledger.first("talk") == nil)
       }
     }

@@ -53,7 +53,7 @@ import Testing
           "bot.config.toml: the section [pi] is missing", "bot.config.toml: discord.bot_token: is missing",
           "bot.config.toml: discord.bot_owner_user_id: expected somebody's id, a whole number above 0",
           "bot.config.toml: discord.trusted_user_ids: expected ids, which are whole numbers above 0",
-          "bot.config.toml: bot.worker_concurrency: expected a whole number, 1 or more",
+          "bot.config.toml: bot.worker_concurrency: expected a whole number from 1 to 1000",
         ])
     #expect(
       problems([
@@ -61,8 +61,8 @@ import Testing
       ]) == [
         "bot.config.toml: discord.bot_token: expected a text in quotes",
         "bot.config.toml: discord.bot_owner_user_id: is missing",
-        "bot.config.toml: pi.call_timeout_seconds: expected a whole number, 0 or more",
-        "bot.config.toml: bot.queue_maxsize: expected a whole number, 1 or more",
+        "bot.config.toml: pi.call_timeout_seconds: expected a whole number from 0 to 100000000",
+        "bot.config.toml: bot.queue_maxsize: expected a whole number from 1 to 1000000",
         "bot.config.toml: bot.log_level: expected a text in quotes",
       ])
   }

@@ -26,7 +26,7 @@ import Testing
     #expect(queue.admits(key(2), isKnown: false))
     #expect(!queue.admits(key(3), isKnown: false))
     #expect(queue.admits(key(4), isKnown: true))
-    for id in [1, 2] { queue.note(.runStarted(key(id), text: "")) }
+    for id in [1, 2] { queue.note(.messageGiven(key(id))) }
     #expect(queue.admits(key(5), isKnown: false))
     queue.leave(key(5))
     queue.note(.messageWithdrawn(key(4)))
@@ -37,7 +37,7 @@ import Testing
     let queue = queue { $0.latencyWindow = 100 }
     for id in 1...150 {
       _ = queue.admits(key(id), isKnown: false)
-      queue.note(.runStarted(key(id), text: ""))
+      queue.note(.messageGiven(key(id)))
       clock.advance(by: .milliseconds(id))
       queue.note(.runEnded(key(id), .completed, .settled))
     }
@@ -53,7 +53,7 @@ import Testing
     _ = queue.admits(key(1), isKnown: false)
     clock.advance(by: .milliseconds(700))
     _ = queue.admits(key(2), isKnown: false)
-    queue.note(.runStarted(key(2), text: ""))
+    queue.note(.messageGiven(key(2)))
     queue.note(.timedOut(key(2), after: .seconds(1)))
     // Of a session that is no assistant's.
     queue.note(.timedOut(key(9), after: .seconds(1)))

@@ -33,24 +33,29 @@ extension Config {
     /// How long the owner's conversation is remembered where no time is set.
     package static let ownersTimeout: Duration = .seconds(1_800)
 
+    static let seconds = 0...100_000_000
+    static let queueSizes = 1...1_000_000
+    static let workerCounts = 1...1_000
+    static let windows = 1...100_000
+
     package init() {}
 
     init(_ group: SettingsReader) {
       executable = group.string("executable").map(ConfigReader.expandTilde)
       provider = group.string("provider")
       model = group.string("model")
-      directory = group.string("directory").map(ConfigReader.expandTilde)
-      sessionDirectory = group.string("sessionDirectory").map(ConfigReader.expandTilde)
+      directory = group.path("directory")
+      sessionDirectory = group.path("sessionDirectory")
       owner = group.string("owner")
-      let seconds = 0...100_000_000
+      let seconds = Self.seconds
       if let value = group.integer("sessionTimeoutSeconds", in: seconds) { sessionTimeout = Self.duration(value) }
       if let value = group.integer("callTimeoutSeconds", in: seconds) { callTimeout = Self.duration(value) }
       if let value = group.integer("sweepSeconds", in: seconds) { sweepInterval = Self.duration(value) }
       if let value = group.integer("heartbeatSeconds", in: seconds) { heartbeatInterval = Self.duration(value) }
       if let value = group.integer("healthSeconds", in: seconds) { healthInterval = Self.duration(value) }
-      if let value = group.integer("maximumQueued", in: 1...1_000_000) { maximumQueued = value }
-      if let value = group.integer("workers", in: 1...1_000) { workers = value }
-      if let value = group.integer("latencyWindow", in: 1...100_000) { latencyWindow = value }
+      if let value = group.integer("maximumQueued", in: Self.queueSizes) { maximumQueued = value }
+      if let value = group.integer("workers", in: Self.workerCounts) { workers = value }
+      if let value = group.integer("latencyWindow", in: Self.windows) { latencyWindow = value }
       group.refuseRest("assistant")
     }
 

@@ -29,21 +29,21 @@ package struct BotConfiguration: Sendable, Equatable {
   private struct Number {
     let theirs: String
     let ours: String
-    /// 0 switches off.
-    let mayBeZero: Bool
+    /// From 0, where that switches off.
+    let range: ClosedRange<Int>
   }
 
   private static let piNumbers = [
-    Number(theirs: "session_ttl_seconds", ours: "sessionTimeoutSeconds", mayBeZero: true),
-    Number(theirs: "call_timeout_seconds", ours: "callTimeoutSeconds", mayBeZero: true),
-    Number(theirs: "session_sweeper_interval_seconds", ours: "sweepSeconds", mayBeZero: true),
+    Number(theirs: "session_ttl_seconds", ours: "sessionTimeoutSeconds", range: Config.Assistant.seconds),
+    Number(theirs: "call_timeout_seconds", ours: "callTimeoutSeconds", range: Config.Assistant.seconds),
+    Number(theirs: "session_sweeper_interval_seconds", ours: "sweepSeconds", range: Config.Assistant.seconds),
   ]
   private static let botNumbers = [
-    Number(theirs: "queue_maxsize", ours: "maximumQueued", mayBeZero: false),
-    Number(theirs: "worker_concurrency", ours: "workers", mayBeZero: false),
-    Number(theirs: "heartbeat_interval_seconds", ours: "heartbeatSeconds", mayBeZero: true),
-    Number(theirs: "metrics_interval_seconds", ours: "healthSeconds", mayBeZero: true),
-    Number(theirs: "latency_window_size", ours: "latencyWindow", mayBeZero: false),
+    Number(theirs: "queue_maxsize", ours: "maximumQueued", range: Config.Assistant.queueSizes),
+    Number(theirs: "worker_concurrency", ours: "workers", range: Config.Assistant.workerCounts),
+    Number(theirs: "heartbeat_interval_seconds", ours: "heartbeatSeconds", range: Config.Assistant.seconds),
+    Number(theirs: "metrics_interval_seconds", ours: "healthSeconds", range: Config.Assistant.seconds),
+    Number(theirs: "latency_window_size", ours: "latencyWindow", range: Config.Assistant.windows),
   ]
 
   /// - Parameters:
@@ -61,23 +61,30 @@ package struct BotConfiguration: Sendable, Equatable {
     if let owner { assistant.append(Setting("owner", .string(owner))) }
     for (theirs, ours) in [("data_dir", "directory"), ("session_root", "sessionDirectory")] {
       guard let path = reader.string("pi", theirs) else { continue }
-      let isWhole = path.hasPrefix("/") || path == "~" || path.hasPrefix("~/")
-      assistant.append(Setting(ours, .string(isWhole ? path : "\(folder)/\(path)")))
+      assistant.append(Setting(ours, .string(Self.whole(path, folder))))
     }
-    for key in ["executable", "provider", "model"] {
+    if let name = reader.string("pi", "executable") {
+      // A name alone is looked for on the search path.
+      assistant.append(Setting("executable", .string(name.contains("/") ? Self.whole(name, folder) : name)))
+    }
+    for key in ["provider", "model"] {
       if let text = reader.string("pi", key) { assistant.append(Setting(key, .string(text))) }
     }
     for (section, numbers) in [("pi", Self.piNumbers), ("bot", Self.botNumbers)] {
       for number in numbers {
-        guard let value = reader.number(section, number.theirs, from: number.mayBeZero ? 0 : 1) else { continue }
+        guard let value = reader.number(section, number.theirs, in: number.range) else { continue }
         assistant.append(Setting(number.ours, .integer(Int64(value))))
       }
     }
-    editInterval = reader.number("bot", "stream_edit_interval_ms", from: 1)
+    editInterval = reader.number("bot", "stream_edit_interval_ms", in: 1...60_000)
     // Each plugin's log has all there is to say.
     _ = reader.string("bot", "log_level")
     unknown = reader.rest
     guard reader.problems.isEmpty else { throw Problems(lines: reader.problems) }
+  }
+
+  private static func whole(_ path: String, _ folder: String) -> String {
+    path.hasPrefix("/") || path == "~" || path.hasPrefix("~/") ? path : "\(folder)/\(path)"
   }
 
   /// Takes values out and notes what is wrong with them.
@@ -119,11 +126,11 @@ package struct BotConfiguration: Sendable, Equatable {
       return nil
     }
 
-    mutating func number(_ section: String, _ key: String, from least: Int) -> Int? {
+    mutating func number(_ section: String, _ key: String, in range: ClosedRange<Int>) -> Int? {
       switch value(section, key) {
-      case .integer(let number) where number >= least: return Int(number)
+      case .integer(let number) where range.contains(Int(number)): return Int(number)
       case nil: break
-      default: complain(section, key, "expected a whole number, \(least) or more")
+      default: complain(section, key, "expected a whole number from \(range.lowerBound) to \(range.upperBound)")
       }
       return nil
     }

@@ -48,6 +48,14 @@ final class SettingsReader {
     return text
   }
 
+  /// A path as a whole, `~` expanded: what is not would depend on where the daemon was started.
+  func path(_ key: String) -> String? {
+    guard let path = string(key).map(ConfigReader.expandTilde) else { return nil }
+    if path.hasPrefix("/") { return path }
+    if let mark = node(key)?.mark { context.complain(mark, "\(key): expected a path that begins with / or ~/") }
+    return nil
+  }
+
   func flag(_ key: String) -> Bool? {
     guard let node = node(key) else { return nil }
     if case .scalar(let text, _, _) = node {

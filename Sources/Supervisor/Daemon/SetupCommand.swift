@@ -72,6 +72,10 @@ struct Setup: AsyncParsableCommand {
     var answers = try SetupAnswers(set: set, fromFile: fromFile)
     var bot: ImportedBot?
     if let importPath {
+      guard messenger == "discord" else {
+        throw surroundings.fail(
+          SetupError(description: "--import is of a Discord bot: pi-relayd setup discord --import \(importPath)"))
+      }
       do { bot = try await ImportedBot(importPath, surroundings) } catch { throw surroundings.fail(error) }
     }
     if let bot { answers.take(bot) }

@@ -14,7 +14,7 @@ extension MessageStage {
     }
   }
 
-  var session: String? {
+  package var session: String? {
     switch self {
     case .dispatching(let session, _), .accepted(let session): session
     default: nil

@@ -1,6 +1,7 @@
 """What there is at this Discord, and the ledger of what people see: one line of JSON on standard output for each thing that
 happens."""
 import asyncio
+import collections
 import json
 import threading
 import time
@@ -27,6 +28,7 @@ commands = {}
 files = {}
 limit = {"count": 5, "seconds": 0.2}
 sent = {}
+recent = collections.deque()
 failures = []
 # How slowly what was written is told, and with which failures first.
 history = {"seconds": 0, "failures": []}

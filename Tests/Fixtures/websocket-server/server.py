@@ -74,6 +74,8 @@ def answers(data):
         length, start = data[1] & 127, 6
         if length == 126:
             length, start = struct.unpack(">H", data[2:4])[0], 8
+        if len(data) < start + length:
+            break
         mask, payload = data[start - 4:start], data[start:start + length]
         plain = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
         if data[0] == 0x8A:
@@ -84,11 +86,15 @@ def answers(data):
     return pongs, code
 
 
-async def case(name, frames, reader, writer):
-    """Says what the client answers to these bytes, until it hangs up."""
+async def case(name, frames, pings, last, reader, writer):
+    """Says what the client answers to these bytes, until it hangs up; the last of them are sent when the pongs are there."""
     writer.write(frames)
     data = b""
     try:
+        await writer.drain()
+        while len(answers(data)[0]) < pings and (more := await reader.read(1000)):
+            data += more
+        writer.write(last)
         await writer.drain()
         while more := await reader.read(1000):
             data += more
@@ -120,7 +126,9 @@ async def raw(reader, writer):
         answer = (f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                   f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode()
         if path.startswith("/case/"):
-            return await case(path[6:], answer + bytes.fromhex(frames), reader, writer)
+            first, pings, last = frames.split("&")
+            return await case(
+                path[6:], answer + bytes.fromhex(first), int(pings), bytes.fromhex(last), reader, writer)
         # The first frame in the same write as the handshake, unless it comes in drops.
         if path == "/byte-by-byte":
             for byte in answer + RAW[path]:

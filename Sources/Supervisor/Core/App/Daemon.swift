@@ -110,6 +110,9 @@ package final class Daemon: Sendable {
         configured: configured, demoAgent: options.demoAgent, environment: options.environment.merging(more) { $1 },
         guardian: guardian, clock: timekeeper.clock)
       probe.secrets = { secrets.withLock { $0 } }
+      if config.assistant.executable != nil, !more.isEmpty || configured != config.pi.executable {
+        probe.setting = "assistant.executable"
+      }
       return AgentChoice(probe: probe)
     }
     let agents = agentChoice(config.pi.executable, [:])

@@ -48,7 +48,7 @@ final class AssistantQueue: Sendable {
   /// Follows what happens to the messages that were taken in.
   func note(_ event: SessionEvent) {
     switch event {
-    case .runStarted(let message?, _):
+    case .messageGiven(let message):
       let now = timekeeper.now()
       state.withLock { $0.messages[message]?.started = now }
     case .timedOut(let message?, _):

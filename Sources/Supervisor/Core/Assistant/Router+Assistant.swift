@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
@@ -10,7 +11,8 @@ extension Router {
   /// The session for a message to the assistant.
   func assistantSession(_ message: MessageReceived, _ key: ConversationKey, _ link: PluginLink) async -> Session {
     let isOwner = message.conversation.kind == .dm && message.sender.id == host.assistant.settings.owner
-    let name = message.conversation.title ?? (message.conversation.kind == .dm ? message.sender.name : "assistant")
+    let isPerson = message.conversation.kind == .dm && !message.id.hasPrefix(Self.heartbeatPrefix)
+    let name = message.conversation.title ?? (isPerson ? message.sender.name : "assistant")
     return await makeSession(
       key, link, name: name, directory: nil, model: nil, role: isOwner ? .owner : .assistant)
   }
@@ -38,17 +40,11 @@ extension Router {
   // MARK: - What has timed out
 
   private func sweepAssistants() async {
+    guard !isDraining else { return }
     let limit = host.assistant.limit
     var ended = 0
-    for session in await host.assistants() where await session.isUnused(for: limit) {
-      let others = watchers.forget(session.id)
-      for key in others { await storeNoSession(of: key) }
-      assistantQueue.forget(others)
-      // A message that arrives at this moment finds it closed, and begins another.
-      await host.close(session)
-      ended += 1
-    }
-    let used = Set(await host.assistants().map(\.id))
+    for session in await host.assistants() where await sweep(session, limit) { ended += 1 }
+    let used = Set((await host.assistants() + host.passing).map(\.id))
     let root = host.assistant.root
     let now = Date().timeIntervalSince1970
     // Reads a folder for each: not on the loop, nor on this actor.
@@ -57,6 +53,26 @@ extension Router {
     }
     guard ended + removed > 0 else { return }
     log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit) are removed")
+  }
+}
+
+extension Router {
+  private func sweep(_ session: Session, _ limit: Duration) async -> Bool {
+    do {
+      let conversations = try await store.conversations(of: session.id)
+      // What is not known yet to have ended may be decided by what the session remembers.
+      guard conversations.allSatisfy({ recovered.contains($0.instance) }) else { return false }
+      // A message that arrives from here on finds it closed, and begins another.
+      guard await host.closeIfUnused(session, for: limit) else { return false }
+      _ = watchers.forget(session.id)
+      // One of them may talk to another already.
+      for key in conversations where await binding(of: key) == session.id { await storeNoSession(of: key) }
+      assistantQueue.forget(conversations)
+      return true
+    } catch {
+      log("assistant: who talks to a session could not be read: \(error)")
+      return false
+    }
   }
 }
 
@@ -74,6 +90,7 @@ struct AssistantFolders {
     var removed = 0
     for name in names where UUID(uuidString: name) != nil && !used.contains(name) {
       let folder = "\(root)/\(name)"
+      guard access("\(folder)/\(SessionMemory.marker)", F_OK) == 0 else { continue }
       guard let last = SessionMemory.lastUse(of: folder), now - last >= limit / .seconds(1) else { continue }
       do {
         try FileManager.default.removeItem(atPath: folder)

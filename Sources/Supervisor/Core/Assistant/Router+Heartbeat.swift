@@ -15,6 +15,10 @@ extension Router {
     briefly what does.
     """
   static let heartbeatAllWell = "HEARTBEAT_OK"
+  /// Of the ids of messages that bring findings.
+  static let heartbeatPrefix = "heartbeat:"
+  private static let findingPrompt =
+    "Your periodic check found the following. Tell me in your own words:\n\n"
   private static let heartbeatKey = ConversationKey(instance: "main", conversation: "heartbeat")
 
   func heartbeat() async {
@@ -66,6 +70,16 @@ extension Router {
     return .failure(HeartbeatProblem(description: "pi-relayd is stopping"))
   }
 
+  /// A finding is for the owner's own session, and answers no question. Where the owner has turned to another session, the
+  /// finding itself is shown.
+  func process(finding message: MessageReceived, _ link: PluginLink, _ key: ConversationKey) async {
+    if let session = await boundSession(key), session.role != .owner {
+      let words = message.text.hasPrefix(Self.findingPrompt) ? message.text.dropFirst(Self.findingPrompt.count) : ""
+      return settle(message, key, saying: "💓 \(words)")
+    }
+    if let answer = await prompt(message, link, as: .followUp) { await say(answer, to: key) }
+  }
+
   /// Hands what was found to the owner's own session, whose answer the owner sees.
   private func tellOwner(_ text: String, _ number: Int) async {
     guard let owner = host.assistant.settings.owner else {
@@ -85,11 +99,11 @@ extension Router {
       let conversation = try await link.request(ConversationOpen(user: owner)).conversation
       let key = key(link, conversation)
       let message = MessageReceived(
-        id: "heartbeat:\(number)", conversation: conversation, sender: sender,
-        text: "Your periodic check found the following. Tell me in your own words:\n\n\(text)")
+        id: Self.heartbeatPrefix + "\(number)", conversation: conversation, sender: sender,
+        text: Self.findingPrompt + text)
       let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
       let inbox = place(key, conversation, link).inbox
-      if try await store.accept(stored, state: nil) { inbox.post(.message(message, link)) }
+      if try await store.accept(stored, state: nil) { inbox.post(.finding(message, link)) }
     } catch {
       log("heartbeat: what was found could not be handed to the owner: \(error)")
     }

@@ -197,7 +197,7 @@ actor ConversationOutput {
     case .timedOut(_, let limit):
       await breakStream()
       await say("The run took longer than \(limit.formattedSeconds) and is stopped.", .notice)
-    case .dialogOpened, .dialogWithdrawn, .questionsOver: break
+    case .dialogOpened, .dialogWithdrawn, .questionsOver, .messageGiven: break
     case .runEnded(let message, let end, let stage):
       await endRun(end)
       if isIncomplete, end == .completed {

@@ -66,7 +66,8 @@ extension Router {
     for key in others + (closer.map { [$0] } ?? []) {
       await storeNoSession(of: key)
     }
-    for key in others {
+    // An assistant's session that has timed out is followed by the next without a word.
+    for key in others where session.role == nil {
       await say("The session \(name) was closed elsewhere; your next message begins another.", to: key)
     }
   }

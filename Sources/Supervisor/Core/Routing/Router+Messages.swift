@@ -9,6 +9,7 @@ extension Router {
     switch arrival {
     case .message(let message, let link): await process(message, link, key)
     case .action(let action, let link): await process(action, link, key)
+    case .finding(let message, let link): await process(finding: message, link, key)
     case .edit(let edit, let waiting): await process(edit, waiting, key)
     case .deletion(let deletion): await process(deletion, key)
     case .recovered(let unfinished, let link): await process(unfinished, link, key)
@@ -213,7 +214,8 @@ extension Router {
     prompt.isRecovered = earlier != nil
     if case .dispatching(_, let after)? = earlier?.stage {
       prompt.isUncertain = true
-      prompt.entryBefore = after
+      // Another session says nothing of what that one held.
+      prompt.entryBefore = session.id == earlier?.stage.session ? after : nil
     }
     if session.role != nil, !assistantQueue.admits(prompt.key, isKnown: earlier != nil) {
       let text = "❌ So many messages wait already that this one was not taken. Try again later."

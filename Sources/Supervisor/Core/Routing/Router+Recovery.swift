@@ -110,6 +110,9 @@ extension Router {
     case .received, .dispatching:
       // Never the answer to a question: those of before are gone, and those of now were not asked yet.
       guard let words = Self.words(of: message) else { return await process(message, link, key) }
+      if unfinished.stage == .received, message.id.hasPrefix(Self.heartbeatPrefix) {
+        return await process(finding: message, link, key)
+      }
       _ = await prompt(words, link, as: .followUp, earlier: unfinished)
     case .handling:
       report(

@@ -55,6 +55,8 @@ package actor Router: PluginAudience {
   enum Arrival: Sendable {
     case message(MessageReceived, PluginLink)
     case action(ActionInvoked, PluginLink)
+    /// What the assistant has found by itself, for its owner.
+    case finding(MessageReceived, PluginLink)
     /// With the message as it waits now, where it does.
     case edit(MessageEdited, MessageReceived?)
     case deletion(MessageDeleted)

@@ -21,6 +21,8 @@ package struct AgentUnavailable: Error, Sendable, Equatable, CustomStringConvert
 /// Finds out which agent there is.
 package struct AgentProbe: Sendable {
   package var configured: String?
+  /// The setting that names it.
+  package var setting = "pi.executable"
   package var demoAgent: String?
   package var environment: [String: String]
   package var guardian: Guardian?
@@ -44,7 +46,7 @@ package struct AgentProbe: Sendable {
     let name = configured ?? "pi"
     guard let path = Self.resolve(name, searchPath: environment["PATH"] ?? "") else {
       if configured != nil {
-        throw AgentUnavailable(description: "pi.executable names \(name), which is not there; correct relay.yaml")
+        throw AgentUnavailable(description: "\(setting) names \(name), which is not there; correct relay.yaml")
       }
       return try demo("no pi was found on PATH; install it with: npm install -g @earendil-works/pi-coding-agent")
     }

@@ -155,13 +155,15 @@ extension Session {
     let eventCount = eventCount
     var answer = try? await connection.send(.getEntries(since: lastLeaf), within: pi.answerTimeout)
     // The session may have been rewound from elsewhere.
-    if answer?.success == false, lastLeaf != nil {
-      answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout)
-    }
+    let isRewound = answer?.success == false && lastLeaf != nil
+    if isRewound { answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout) }
     guard let answer, answer.success else { return nil }
-    lastLeaf = answer.leafID ?? lastLeaf
-    isLeafCurrent = eventCount == self.eventCount && self.connection === connection
-    return lastLeaf ?? ""
+    let leaf = answer.leafID ?? (isRewound ? nil : lastLeaf)
+    // One that has been told to go says nothing of the session that follows.
+    guard self.connection === connection else { return leaf ?? "" }
+    lastLeaf = leaf
+    isLeafCurrent = eventCount == self.eventCount
+    return leaf ?? ""
   }
 
   /// Asks while nothing else is to be done, so that the next message need not wait for it. What pi may add to a session

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import FoundationEssentials
 internal import PiRPC
 internal import RelayStore
 
@@ -16,7 +17,7 @@ extension Session {
       let steering = run?.steering ?? []
       run?.steering = []
       if wasStopped {
-        await requeue(steering)
+        if closed { await withdraw(steering) } else { await requeue(steering) }
         await conclude(prompt, .aborted, run?.accepted == true ? .interrupted : .dropped)
         return
       }
@@ -102,12 +103,21 @@ extension Session {
     for prompt in steering { await advance(prompt, .received) }
   }
 
+  /// The session is closed, and nobody takes these up.
+  private func withdraw(_ steering: [Prompt]) async {
+    for prompt in steering {
+      await drop(prompt)
+      emit(.messageWithdrawn(prompt.key))
+    }
+  }
+
   func conclude(_ prompt: Prompt, _ end: RunEnd, _ stage: MessageStage) async {
     if end == .aborted, stage == .dropped { await drop(prompt) }
     let taken = run?.takeTaken() ?? []
     let left = run?.steering ?? []
     run = nil
     isToForget = memory?.span == .oneMessage
+    lastWork = Date().timeIntervalSince1970
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")

@@ -48,7 +48,7 @@ extension Session {
   package func steer(_ prompt: Prompt) async -> Steering {
     // An idle pi would keep the text for its next prompt: only a run that has begun and not ended takes it now.
     guard run?.takesSteering == true, let connection else { return .refused }
-    let prepared = await surroundings.prepare(prompt)
+    let prepared = await prepared(prompt)
     // What the model cannot take goes the other way, where the person is told.
     guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else {
       return .refused
@@ -65,13 +65,18 @@ extension Session {
       return .refused
     }
     run?.steering.append(prompt)
+    isLeafCurrent = false
     let command = PiCommand.steer(prepared.text, images: prepared.images)
     let outcome: Steering
     do {
-      outcome = try await connection.send(command, within: pi.answerTimeout).success ? .taken : .refused
+      // Pictures are long lines: not on the loop.
+      outcome =
+        try await withTaskExecutorPreference(prepared.images.isEmpty ? nil : globalConcurrentExecutor) {
+          try await connection.send(command, within: pi.answerTimeout).success
+        } ? .taken : .refused
     } catch {
       // One that has ended took nothing that was not heard of.
-      outcome = if case .timedOut = error { .unknown } else { .refused }
+      outcome = if case .timedOut? = error as? PiError { .unknown } else { .refused }
     }
     // It may have been taken, or put back into the queue, meanwhile.
     guard outcome != .taken, let index = run?.steering.firstIndex(of: prompt) else { return .taken }

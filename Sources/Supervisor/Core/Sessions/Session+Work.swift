@@ -20,7 +20,6 @@ extension Session {
       }
       switch next {
       case .prompt(let prompt):
-        await forgetWhatIsOver(before: prompt)
         await perform(prompt)
         if isToForget { await beginAnew() }
       case .compact(let instructions, let continuation):
@@ -81,6 +80,7 @@ extension Session {
     earlyEnding = nil
     runNumber += 1
     emit(.runStarted(prompt.key, text: prompt.typed))
+    await forgetWhatIsOver(before: prompt)
     guard let connection = await connected(for: prompt) else { return }
     if prompt.isUncertain, await !mayRun(prompt, connection) { return }
     emit(.questionsOver)
@@ -106,12 +106,13 @@ extension Session {
       await conclude(prompt, .aborted, .dropped)
       return
     }
+    emit(.messageGiven(prompt.key))
     let ending = await converse(connection, prepared)
     await finish(prompt, ending, after: last)
   }
 
   /// Files are read and encoded: not on the loop.
-  private func prepared(_ prompt: Prompt) async -> PreparedPrompt {
+  func prepared(_ prompt: Prompt) async -> PreparedPrompt {
     guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
     return await withTaskExecutorPreference(globalConcurrentExecutor) { await surroundings.prepare(prompt) }
   }
@@ -211,6 +212,7 @@ extension Session {
 
   private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ number: Int) async {
     run?.isGiven = true
+    isLeafCurrent = false
     do {
       // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
       let answer = try await connection.send(.prompt(prepared.text, images: prepared.images), within: nil)
@@ -302,6 +304,7 @@ extension Session {
   private func performCompaction(_ instructions: String?) async -> String? {
     do {
       let connection = try await connected()
+      isLeafCurrent = false
       activity = .compacting
       defer { activity = self.connection == nil ? .stopped : .idle }
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))

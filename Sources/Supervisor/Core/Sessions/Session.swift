@@ -61,6 +61,8 @@ package actor Session {
   var restartsForModel = false
   /// A message has ended that the next one is not to know of.
   var isToForget = false
+  /// When the last message has ended, in seconds since 1970, or the session was begun.
+  var lastWork = Date().timeIntervalSince1970
   var run: SessionRun?
   var runWaiter: CheckedContinuation<Ending, Never>?
   /// pi ended before anybody waited for the end of the run.
@@ -118,9 +120,16 @@ package actor Session {
   }
 
   /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.
-  func isUnused(for limit: Duration) -> Bool {
+  private func isUnused(for limit: Duration) -> Bool {
     guard let memory, !isBusy, questions.isEmpty else { return false }
-    return memory.lastUse.map { Date().timeIntervalSince1970 - $0 >= limit / .seconds(1) } ?? true
+    return Date().timeIntervalSince1970 - (memory.lastUse ?? lastWork) >= limit / .seconds(1)
+  }
+
+  /// Closes an assistant's session that is not needed any more; what arrives from now on finds it closed.
+  func closeIfUnused(for limit: Duration) async -> Bool {
+    guard !closed, isUnused(for: limit) else { return false }
+    await close()
+    return true
   }
 
   package var isIdle: Bool { run == nil && activity == .idle && queue.isEmpty }
@@ -199,6 +208,7 @@ package actor Session {
 
   package func rename(_ new: String) async {
     name = new
+    isLeafCurrent = false
     guard let connection else { return }
     _ = try? await connection.send(.setSessionName(new), within: pi.answerTimeout)
   }
@@ -266,7 +276,11 @@ package actor Session {
 
   /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
   package func drop(instance: String) async {
-    queue.removeAll { if case .prompt(let prompt) = $0 { prompt.key.conversation.instance == instance } else { false } }
+    queue.removeAll { work in
+      guard case .prompt(let prompt) = work, prompt.key.conversation.instance == instance else { return false }
+      emit(.messageWithdrawn(prompt.key))
+      return true
+    }
     guard let prompt = run?.prompt, prompt.key.conversation.instance == instance, !questions.isEmpty else { return }
     run?.aborting = true
     withdrawQuestions("who was asked is gone")

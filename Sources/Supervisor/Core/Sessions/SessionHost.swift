@@ -174,6 +174,13 @@ package actor SessionHost {
     await save(await session.record)
   }
 
+  /// Closes an assistant's session that has not been used for so long.
+  func closeIfUnused(_ session: Session, for limit: Duration) async -> Bool {
+    guard await session.closeIfUnused(for: limit) else { return false }
+    await close(session)
+    return true
+  }
+
   package func close(_ session: Session) async {
     sessions[session.id] = nil
     names[session.id] = nil

@@ -36,10 +36,20 @@ struct SessionMemory: Sendable, Equatable {
 
   /// Makes the folder, and the one that the agent works in where it is not there. Only the daemon's own user may look in.
   func prepare(workingIn directory: String) throws {
+    defer { Self.mark(folder) }
     for path in [folder, directory] where access(path, F_OK) != 0 {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
+  }
+
+  /// In each folder of ours: nothing else is ever swept away.
+  static let marker = ".pi-relay-session"
+
+  private static func mark(_ folder: String) {
+    // One that cannot be marked stays when its time is over.
+    let descriptor = open("\(folder)/\(marker)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
   }
 
   func forget() throws {

@@ -44,29 +44,43 @@ final class Channels: Sendable {
     }
     if configured.contains(channel) { return Conversation(id: channel, kind: .channel) }
     if !configured.isEmpty, let thread = try await thread(channel) { return thread }
-    guard hearsMentions, isAddressed ?? heard.withLock({ $0.contains(channel) }) else { return nil }
+    guard hearsMentions, isAddressed ?? hears(channel) else { return nil }
     if known.withLock({ $0[channel] }) == nil { learn(try await rest.ask(.channel(channel))) }
+    return place(channel)
+  }
+
+  /// Whether the bot was mentioned there by somebody who may.
+  func hears(_ channel: String) -> Bool { hearsMentions && heard.withLock { $0.contains(channel) } }
+
+  /// Somebody who may has mentioned the bot there: what happens to messages there matters, too.
+  func hear(_ channel: String) {
+    guard hearsMentions else { return }
     heard.withLock { heard in
       if heard.count >= Self.remembered { heard = [] }
       heard.insert(channel)
     }
-    return place(channel)
   }
 
-  private func place(_ id: String) -> Conversation {
-    guard case .thread(let parent, let title)? = known.withLock({ $0[id] }) else {
-      return Conversation(id: id, kind: .channel)
+  private func place(_ id: String, parent: String? = nil) -> Conversation {
+    switch known.withLock({ $0[id] }) {
+    case .thread(let parent, let title)?: Conversation(id: id, kind: .thread, parent: parent, title: title)
+    case .channel?: Conversation(id: id, kind: .channel)
+    case nil: Conversation(id: id, kind: parent == nil ? .channel : .thread, parent: parent)
     }
-    return Conversation(id: id, kind: .thread, parent: parent, title: title)
   }
 
   func own(_ interaction: Interaction) -> Conversation? {
     if interaction.guild == nil { return servesElsewhere ? Conversation(id: interaction.channel, kind: .dm) : nil }
     if configured.contains(interaction.channel) { return Conversation(id: interaction.channel, kind: .channel) }
     guard let parent = interaction.parent, configured.contains(parent) else {
-      return hearsMentions && heard.withLock({ $0.contains(interaction.channel) }) ? place(interaction.channel) : nil
+      return hears(interaction.channel) ? place(interaction.channel, parent: interaction.parent) : nil
     }
     return Conversation(id: interaction.channel, kind: .thread, parent: parent)
+  }
+
+  /// Whether no other machine that shares the token can be meant.
+  func isCertain(_ interaction: Interaction) -> Bool {
+    own(interaction) != nil && !hears(interaction.channel)
   }
 
   func configured(_ channel: String?) -> Conversation? {

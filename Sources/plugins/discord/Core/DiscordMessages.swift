@@ -20,12 +20,12 @@ enum DiscordMessages {
       forwarded: isForwarded ? true : nil)
   }
 
-  static func edited(_ data: JSONValue, in conversation: Conversation) -> MessageEdited? {
+  static func edited(_ data: JSONValue, in conversation: Conversation, me: String?) -> MessageEdited? {
     // Discord also says so when it has added a preview of a link.
     guard data["edited_timestamp"]?.stringValue != nil, let id = data["id"]?.stringValue, let sender = sender(data),
       let text = data["content"]?.stringValue
     else { return nil }
-    return MessageEdited(id: id, conversation: conversation, sender: sender, text: text)
+    return MessageEdited(id: id, conversation: conversation, sender: sender, text: without(me, text))
   }
 
   static func deleted(_ data: JSONValue, in conversation: Conversation) -> MessageDeleted? {

@@ -47,8 +47,23 @@ extension DiscordMessenger {
   }
 
   package func edit(_ request: MessageEdit) async throws -> Receipt {
-    try await change(request.message, content(request.text, Components.rows(request.buttons)), in: request.conversation)
+    let body = content(request.text, Components.rows(request.buttons))
+    if request.streaming == true {
+      try await grow(request.message, .object(body), in: request.conversation)
+    } else {
+      await streaming.settle(request.message)
+      try await change(request.message, body, in: request.conversation)
+    }
     return Receipt(message: request.message)
+  }
+
+  private func grow(_ message: String, _ body: JSONValue, in channel: String) async throws {
+    do {
+      if try await interactions.replies.change(message, body) { return }
+      try await streaming.show(body, of: message, in: channel)
+    } catch {
+      throw error.asDeliveryFailure
+    }
   }
 
   private func change(_ message: String, _ body: [String: JSONValue], in channel: String) async throws {
@@ -61,6 +76,7 @@ extension DiscordMessenger {
   }
 
   package func delete(_ request: MessageDelete) async throws {
+    await streaming.settle(request.message)
     do {
       _ = try await ask(.deleteMessage(request.message, in: request.conversation), nil)
     } catch DeliveryFailure.notFound {
@@ -115,6 +131,9 @@ extension DiscordMessenger {
   }
 
   package func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
+    guard channels.configured(request.conversation) != nil else {
+      throw DeliveryFailure.invalid("threads can be opened only in a channel that is configured")
+    }
     let title = String(request.title.prefix(100))
     let thread = try await ask(
       .createThread(in: request.conversation),

@@ -16,6 +16,7 @@ package actor DiscordMessenger {
   let menu: CommandMenu
   let uploads: UploadLimits
   let typing: TypingIndicator
+  let streaming: StreamingEdits
   let nursery = Nursery()
   private let gateway = Latch<GatewayClient>()
   private var presence: String?
@@ -41,6 +42,7 @@ package actor DiscordMessenger {
     state = DiscordState(host.about.state)
     channels = Channels(settings, heard: state.watermarks.map(\.channel), rest)
     typing = TypingIndicator(rest)
+    streaming = StreamingEdits(rest, log: { host.log($0) })
     interactions = Interactions(host, rest, channels, nursery)
     menu = CommandMenu(rest, log: { host.log($0) })
     uploads = UploadLimits(rest)
@@ -64,7 +66,8 @@ package actor DiscordMessenger {
   /// Stays connected until cancelled.
   package func run() async throws {
     let gateway = GatewayClient(
-      rest, resuming: state.gateway,
+      // Who does not know who it is must be told anew: it could not tell when it is mentioned.
+      rest, resuming: settings.mentions == true && state.me == nil ? nil : state.gateway,
       arrived: { [interactions] event in
         switch event.name {
         case "INTERACTION_CREATE": interactions.arrived(event.data)
@@ -105,7 +108,9 @@ package actor DiscordMessenger {
     switch event.name {
     case "MESSAGE_CREATE": if try await received(event.data) { return }
     case "MESSAGE_UPDATE":
-      if let place = try await place(of: event.data), let edit = DiscordMessages.edited(event.data, in: place) {
+      if let place = try await place(of: event.data),
+        let edit = DiscordMessages.edited(event.data, in: place, me: state.me)
+      {
         try await host.edited(edit)
       }
     case "MESSAGE_DELETE":
@@ -179,13 +184,22 @@ package actor DiscordMessenger {
     let isAddressed = DiscordMessages.isAddressed(data, state.me)
     guard let place = try await place(of: data, isAddressed: isAddressed),
       var message = DiscordMessages.received(data, in: place, me: state.me)
-    else { return false }
+    else {
+      // Talk among others in a place where the bot has been mentioned: not to be looked through again after a break.
+      if let id = data["id"]?.stringValue, let channel = data["channel_id"]?.stringValue, channels.hears(channel) {
+        see(id, in: channel)
+      }
+      return false
+    }
     var next = state
     next.saw(message.id, in: place.id, keeping: settings.channels ?? [])
     message.state = storable(next)
     let reply = try await host.received(message)
     // What strangers write leaves no trace.
-    if reply.refused != true { state.saw(message.id, in: place.id, keeping: settings.channels ?? []) }
+    if reply.refused != true {
+      state.saw(message.id, in: place.id, keeping: settings.channels ?? [])
+      if isAddressed { channels.hear(place.id) }
+    }
     guard reply.stored else { return false }
     keptSequence = session?.sequence ?? 0
     acknowledge(message)

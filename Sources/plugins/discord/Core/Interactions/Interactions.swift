@@ -70,7 +70,7 @@ actor Interactions {
       nursery.add { [self] in await offer(form, of: dialog, interaction) }
     case .command, .press, .form:
       // It ends by itself within a request's time.
-      let task = Task { await acknowledge(interaction, isOwn: own != nil) }
+      let task = Task { await acknowledge(interaction, isOwn: channels.isCertain(interaction)) }
       let isReplay = isReplay.withLock { $0 }
       arrivals.withLock { $0[interaction.id] = Arrival(acknowledgement: task, isReplay: isReplay) }
     }

@@ -47,10 +47,11 @@ actor RESTClient {
   ///   - file: goes with the body, read from the disk while it is sent.
   ///   - limit: for all of it; otherwise what suits the host.
   ///   - isRepeatable: asking twice does no more than asking once.
+  ///   - isCounted: room was taken for it before.
   @discardableResult
   func ask(
     _ route: Route, _ body: JSONValue? = nil, file: HTTPRequest.Part? = nil, within limit: Duration? = nil,
-    isRepeatable: Bool = true
+    isRepeatable: Bool = true, isCounted: Bool = false
   ) async throws(RESTError) -> JSONValue {
     let deadline = now + (limit ?? (file == nil ? Self.budget : Self.uploadBudget))
     let bucket = limits.bucket(of: route)
@@ -64,8 +65,10 @@ actor RESTClient {
         throw .refused(status: 401, code: nil, "the token was refused before")
       }
       do {
-        try await waitForRoom(route, until: deadline)
-        limits.began(route, now: now)
+        if tries > 0 || !isCounted {
+          try await waitForRoom(route, until: deadline)
+          limits.began(route, now: now)
+        }
         tries += 1
         return try await answer(to: route, body, file, within: deadline - now)
       } catch {
@@ -75,6 +78,21 @@ actor RESTClient {
         do { try await clock.sleep(for: delay) } catch { throw doubt ?? .unreachable("pi-relay is stopping") }
       }
     }
+  }
+
+  /// Takes room for a request that may well wait, if there is some to spare now.
+  func takesRoomToSpare(for route: Route) -> Bool {
+    guard limits.patientWait(for: route, now: now) == .zero else { return false }
+    limits.began(route, now: now)
+    return true
+  }
+
+  /// The same when there is; false when cancelled first.
+  func waitsForRoomToSpare(for route: Route) async -> Bool {
+    while case let wait = limits.patientWait(for: route, now: now), wait > .zero {
+      do { try await clock.sleep(for: wait) } catch { return false }
+    }
+    return takesRoomToSpare(for: route)
   }
 
   private func enter(_ bucket: String) async {

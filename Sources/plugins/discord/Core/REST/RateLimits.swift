@@ -22,6 +22,9 @@ struct RateLimits {
   static let mostInvalid = 5_000
   static let invalidWindow: Duration = .seconds(600)
 
+  /// What may well wait is not to use up the last of a bucket, nor of the second.
+  static let patientPerSecond = 35
+
   private var names: [String: String] = [:]
   private var buckets: [String: Bucket] = [:]
   private var sentThisSecond: [Duration] = []
@@ -44,6 +47,16 @@ struct RateLimits {
       until = max(until, oldest + .seconds(1))
     }
     if invalid.count >= Self.mostInvalid, let oldest = invalid.first { until = max(until, oldest + Self.invalidWindow) }
+    return max(.zero, until - now)
+  }
+
+  /// The same for a request that may well wait: it leaves room for one that may not.
+  mutating func patientWait(for route: Route, now: Duration) -> Duration {
+    var until = now + wait(for: route, now: now)
+    if let bucket = buckets[bucket(of: route)], bucket.remaining <= 1 { until = max(until, bucket.reset) }
+    if sentThisSecond.count >= Self.patientPerSecond {
+      until = max(until, sentThisSecond[sentThisSecond.count - Self.patientPerSecond] + .seconds(1))
+    }
     return max(.zero, until - now)
   }
 
