@@ -5,7 +5,9 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)), .enabled(if: PythonServer.isThere, "scripts/setup-peers"))
 struct DiscordDrillTests {
   @Test func `ten kills at Discord lose nothing and double nothing`() async throws {
-    let drill = DiscordDrill(kills: 10, seed: .random(in: 1...999_999))
+    let folder = try TemporaryFolder()
+    let library = try await Interposer.build(in: folder.path)
+    let drill = DiscordDrill(kills: 10, seed: .random(in: 1...999_999), library: library)
     let report = try await drill.run { _ in }
     #expect(report.isSound, "seed \(drill.seed): \(report) \(report.lost) \(report.duplicated)")
   }

@@ -223,19 +223,26 @@ package struct KillDrill: Sendable {
 
   /// As a service manager does.
   private static func keepRunning(_ relay: RelayFixture) async throws {
+    try await begin(relay)
+    try await restart(relay)
+  }
+
+  private static func begin(_ relay: RelayFixture) async throws {
     while true {
       try Task.checkCancellation()
-      do {
-        try await relay.start()
-      } catch {
-        // Killed before it was ready.
-        continue
-      }
-      guard let daemon = relay.daemon else { return }
+      // One that is killed before it was ready is begun again.
+      do { return try await relay.start() } catch { continue }
+    }
+  }
+
+  /// Starts a daemon whenever the one before has ended.
+  static func restart(_ relay: RelayFixture) async throws {
+    while let daemon = relay.daemon {
       let exits = Mailbox<Void>()
       daemon.onExit { _ in exits.post(()) }
       // Nil at the end of the day, when it runs on.
       guard await exits.next() != nil else { return }
+      try await begin(relay)
     }
   }
 

@@ -7,7 +7,12 @@ package enum Victim: Int, CaseIterable, Sendable {
   case daemon, guardian, messenger, formatter, attachments, pi
 
   /// The name of the executable, which is the plugin's where it was dropped in.
-  func isProgram(_ name: String?) -> Bool { name == program || (self == .messenger && name == "fake") }
+  func isProgram(_ name: String?) -> Bool {
+    name == program || (self == .messenger && ["fake", Self.discord].contains(name))
+  }
+
+  /// The messenger of the drill at Discord.
+  static let discord = "pi-relay-discord"
 
   var program: String {
     switch self {
@@ -21,7 +26,7 @@ package enum Victim: Int, CaseIterable, Sendable {
   }
 }
 
-/// Counts the boundaries (writes, flushes, renames, spawns) of each program over all its threads and lives, and kills
+/// Counts the boundaries (writes, sends, flushes, renames, spawns) of each program over all its threads and lives, and kills
 /// one at a chosen boundary. By a library of ours that is preloaded into them.
 package final class Killpoint: @unchecked Sendable {
   // The mapping is shared with other processes; what is read and written are single words.
@@ -52,6 +57,12 @@ package final class Killpoint: @unchecked Sendable {
 
   package func arm(_ victim: Victim, at boundary: Int) { table[victim.rawValue].limit = UInt(boundary) }
 
+  /// For another kill of the same program.
+  func disarm(_ victim: Victim) {
+    table[victim.rawValue].limit = 0
+    table[victim.rawValue].fired = 0
+  }
+
   package func count(of victim: Victim) -> Int { Int(table[victim.rawValue].count) }
 
   package func hasFired(_ victim: Victim) -> Bool { table[victim.rawValue].fired != 0 }
@@ -69,20 +80,32 @@ package final class Killpoint: @unchecked Sendable {
   var daemon: String { "\(folder.path)/bin/\(Victim.daemon.program)" }
 
   /// A folder of programs that are counted: the daemon itself, and a script for each of the others.
-  func programs() throws -> Programs {
+  ///
+  /// - Parameter messenger: the program that counts as the messenger, and what it is called where it is used.
+  func programs(messenger: (program: String, name: String) = ("splice", "fake")) throws -> Programs {
     let target = folder.path + "/bin"
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
     if link(Built.executable(Victim.daemon.program), daemon) != 0 {
       try FileManager.default.copyItem(atPath: Built.executable(Victim.daemon.program), toPath: daemon)
     }
     for victim in Victim.allCases where victim != .daemon {
-      let settings = variables(victim, program: victim == .messenger ? "fake" : victim.program)
-        .map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
-      try folder.write(
-        "bin/\(victim.program)",
-        "#!/bin/bash\n\(settings) exec -a \"$0\" '\(Built.executable(victim.program))' \"$@\"\n", executable: true)
+      let isMessenger = victim == .messenger
+      try write(
+        isMessenger ? messenger.program : victim.program,
+        variables(victim, program: isMessenger ? messenger.name : victim.program))
     }
+    // What a fixture needs though nothing is said through it.
+    if messenger.program != Victim.messenger.program { try write(Victim.messenger.program, [:]) }
     return Programs(folder: target, environment: variables(.daemon, program: Victim.daemon.program))
+  }
+}
+
+extension Killpoint {
+  private func write(_ program: String, _ settings: [String: String]) throws {
+    let settings = settings.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+    try folder.write(
+      "bin/\(program)", "#!/bin/bash\n\(settings) exec -a \"$0\" '\(Built.executable(program))' \"$@\"\n",
+      executable: true)
   }
 }
 

@@ -77,7 +77,7 @@ struct Soak: AsyncParsableCommand {
 struct AtDiscord: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "discord",
-    abstract: "Kills the daemon, the Discord plugin, the formatter, the agent and the connection at random instants.")
+    abstract: "Kills every program, the Discord plugin among them, and breaks the connection, at a Discord of its own.")
 
   @Option(help: "How many kills.") var count = 200
   @Option(help: "The same seed chooses the same victims and moments.") var seed = UInt64.random(in: 1...999_999)
@@ -87,8 +87,13 @@ struct AtDiscord: AsyncParsableCommand {
       say("the fake Discord needs scripts/setup-peers")
       throw ExitCode.failure
     }
-    say("seed \(seed), \(count) kills at random instants; \(ModelDrill.restart)")
-    let report = try await DiscordDrill(kills: count, seed: seed).run { say($0) }
+    let folder = try TemporaryFolder()
+    var library: String?
+    do { library = try await Interposer.build(in: folder.path) } catch {
+      say("boundaries cannot be counted, so programs are killed at random instants only: \(error)")
+    }
+    say("seed \(seed), \(count) kills; \(ModelDrill.restart)")
+    let report = try await DiscordDrill(kills: count, seed: seed, library: library).run { say($0) }
     for problem in report.lost + report.duplicated { say("FAILED \(problem)") }
     say("\(report)")
     if !report.isSound { throw ExitCode.failure }

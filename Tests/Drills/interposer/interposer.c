@@ -1,6 +1,6 @@
 // Preloaded into a program, stands between it and the C library. By environment, for the program of this name only:
 //
-//   PI_RELAY_KILLPOINT=FILE:ROLE:PROGRAM  counts boundaries (each write, flush, rename and spawn) over all threads and
+//   PI_RELAY_KILLPOINT=FILE:ROLE:PROGRAM  counts boundaries (each write, send, flush, rename and spawn) over all threads and
 //                                         lives, and kills with SIGKILL at the one it is told to. FILE is shared with
 //                                         whoever set it up, one row for each role.
 //   PI_RELAY_TRACE=FILE:PROGRAM           appends what is read, written and flushed, in order, to FILE.
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -154,6 +155,14 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
     FAIL_OR(pwrite64, fd);
     note('w', fd, bytes, count);
     return original(fd, bytes, count, offset);
+}
+
+// A request on its way to a platform.
+ssize_t send(int fd, const void *bytes, size_t count, int flags) {
+    static __typeof__(send) *original;
+    if (!original) original = REAL(send);
+    boundary();
+    return original(fd, bytes, count, flags);
 }
 
 int fsync(int fd) {
