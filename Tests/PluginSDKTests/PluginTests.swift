@@ -36,7 +36,31 @@ private struct Parrot: Plugin {
   }
 }
 
+/// Waits in its set-up for something that does not come.
+private struct Waiter: Plugin {
+  static let name = "waiter"
+  static let begun = AsyncStream<Void>.makeStream()
+
+  init() {}
+
+  func start(_ host: Host) async throws -> Capabilities { Capabilities() }
+
+  func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
+    Self.begun.continuation.yield()
+    try await Task.sleep(for: .seconds(3_600))
+    return SetupReply(settings: [:], secrets: [:], users: [])
+  }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct PluginTests {
+  @Test func `a set-up that waits ends when whoever asked for it has left`() async throws {
+    let harness = try PluginHarness<Waiter>()
+    let asking = Task { try await harness.request(SetupRequest(config: [:])) }
+    for await _ in Waiter.begun.stream { break }
+    await harness.stop()
+    #expect(await asking.result.isFailure)
+  }
+
   @Test func `everything a messenger may say can be made outside the package`() {
     let (place, person) = (Conversation(id: "c"), Sender(id: "u", name: "U"))
     let requests: [any WireRequest] = [
@@ -91,4 +115,8 @@ private struct Parrot: Plugin {
     for await _ in harness.received {}
     await harness.stop()
   }
+}
+
+extension Result {
+  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }

@@ -41,6 +41,9 @@ extension Plugin {
         if let plugin = started {
           // Each on its own, so that a slow one delays no other; the host limits how many there are.
           group.addTask { await Dispatcher(plugin: plugin).answer(request) }
+        } else if [SetupRequest.method, CheckRequest.method].contains(request.method) {
+          // Whoever asked may leave in the middle, which ends it.
+          group.addTask { _ = await greet(request, peer) }
         } else if let plugin = await greet(request, peer) {
           started = plugin
           group.addTask {
