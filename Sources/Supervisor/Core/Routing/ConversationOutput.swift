@@ -26,6 +26,8 @@ actor ConversationOutput {
     case detached
     case flush(Int)
     case toolIsSlow(String)
+    /// The agent has not begun yet.
+    case runIsSlow(Int)
     /// More waited than is kept for a messenger that is away.
     case leftOut(tools: Int, messages: Int)
   }
@@ -79,11 +81,16 @@ actor ConversationOutput {
   var whenResumed: CheckedContinuation<Void, Never>?
   /// What came while it is held.
   var heldItem: Item?
+  var isTyping = false
+  /// Counts runs and their ends.
+  var runNumber = 0
   /// Some of the run's answer could not be shown.
   var isIncomplete = false
 
   static let usualEditInterval: Duration = .milliseconds(800)
   static let usualLimit = 4_000
+  /// An agent that takes longer to begin is typing meanwhile.
+  static let slowStart: Duration = .milliseconds(300)
   /// A tool that runs longer is mentioned while it runs.
   static let slowTool: Duration = .milliseconds(500)
 
@@ -117,7 +124,7 @@ actor ConversationOutput {
     guard ending.withLock({ $0 == 0 }) else { return false }
     switch heldItem {
     case nil: return items.isAwaited
-    case .flush, .toolIsSlow: return items.isEmpty
+    case .flush, .toolIsSlow, .runIsSlow: return items.isEmpty
     default: return false
     }
   }
@@ -164,6 +171,7 @@ actor ConversationOutput {
     case .flush(let number):
       if number == flushNumber { await flushNow() }
     case .toolIsSlow(let id): await showProgress(of: id)
+    case .runIsSlow(let number): if number == runNumber { await startTyping() }
     case .leftOut(let tools, let messages):
       await breakStream()
       await say(
@@ -177,7 +185,13 @@ actor ConversationOutput {
     case .runStarted(let origin, let text):
       // What was typed elsewhere is shown here; what was typed here is known by its id.
       if let origin, origin.conversation != key { await say("▶ \(text)", .echo) }
-      await delivery.typing(true)
+      // Not at once: first of all the message goes to the agent.
+      runNumber += 1
+      let number = runNumber
+      nursery.add { [self, timekeeper] in
+        if await timekeeper.sleep(for: Self.slowStart) { post(.runIsSlow(number)) }
+      }
+    case .agentStarted: await startTyping()
     case .text(let text):
       guard settings.output != .final else { return }
       await flushTools()
@@ -242,6 +256,19 @@ actor ConversationOutput {
     await removeProgress()
     for (id, sent) in dialogs { await delivery.closeDialog(id, shown: sent, text: "(moved to another session)") }
     dialogs = [:]
+    await stopTyping()
+  }
+
+  private func startTyping() async {
+    guard !isTyping else { return }
+    isTyping = true
+    await delivery.typing(true)
+  }
+
+  /// Whether or not this program has begun it.
+  private func stopTyping() async {
+    runNumber += 1
+    isTyping = false
     await delivery.typing(false)
   }
 
@@ -253,7 +280,7 @@ actor ConversationOutput {
     await flushTools()
     await removeProgress()
     running = [:]
-    await delivery.typing(false)
+    await stopTyping()
     switch end {
     case .completed: break
     case .handled: await say("✓ Done by the agent itself, without an answer.", .notice)

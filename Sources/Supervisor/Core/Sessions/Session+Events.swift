@@ -43,6 +43,7 @@ extension Session {
     if SessionRun.continues(event) { quietNumber += 1 }
     if case .agentStart = event, run != nil {
       if activity != .compacting { activity = .working }
+      emit(.agentStarted)
       // What was queued inside pi runs on after an abort; it is stopped too.
       if run?.aborting == true { nursery.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
     }
