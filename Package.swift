@@ -154,7 +154,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "FormatterTests", dependencies: ["Formatter", "RelayWire", "Supervisor", "TestSupport"], swiftSettings: strict),
+      name: "FormatterTests", dependencies: ["Formatter", "RelayWire", "Supervisor", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),

@@ -86,6 +86,7 @@ struct AssistantFolders {
   func remove(
     exceptOf used: Set<String>, unusedFor limit: Duration, now: Double, log: (String) -> Void
   ) -> Int {
+    // Before the first session there is none.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
     var removed = 0
     for name in names where UUID(uuidString: name) != nil && !used.contains(name) {
