@@ -108,6 +108,18 @@ extension EndToEnd {
       }
     }
 
+    @Test func `doctor says that somebody cannot be written to, and why`() async throws {
+      try await Discord.run { discord, relay in
+        try discord.tell(#"{"do": "fail", "statuses": [[403, 50007], [403, 50007]]}"#)
+        try Discord.say("hello", to: discord)
+        try await relay.waitForStatus { ($0.deliveries ?? []).contains { $0.failed > 0 } }
+        let words = try await relay.command("doctor").output.joined(separator: "\n")
+        #expect(
+          words.contains("message(s) could not be shown; the last: Discord does not let the bot write"))
+        #expect(words.contains("have blocked it"))
+      }
+    }
+
     @Test func `a token that Discord does not take is told, and never printed`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try await RelayFixture.run(config: "", startsDaemon: false) { relay in

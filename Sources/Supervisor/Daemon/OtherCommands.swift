@@ -162,6 +162,12 @@ struct Doctor: AsyncParsableCommand {
         let fine = plugin.state == .running || plugin.state == .unconfigured
         note(fine, "plugin \(plugin.name): \(plugin.state.rawValue)" + (plugin.problem.map { " — \($0)" } ?? ""))
       }
+      for delivery in status.deliveries ?? [] where delivery.failed > 0 {
+        note(
+          false,
+          "\(delivery.instance): \(delivery.failed) message(s) could not be shown"
+            + (delivery.lastFailure.map { "; the last: \($0)" } ?? ""))
+      }
       for problem in status.problems { note(false, problem) }
     } else {
       let database = surroundings.folders.database

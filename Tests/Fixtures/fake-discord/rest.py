@@ -104,7 +104,8 @@ class REST(http.server.BaseHTTPRequestHandler):
                                 headers)
             failure = world.failures.pop(0) if world.failures else None
             if failure:
-                return self.say(failure, {"message": "as wished", "code": 0}, headers)
+                status, code = failure if isinstance(failure, list) else (failure, 0)
+                return self.say(status, {"message": "as wished", "code": code}, headers)
             status, result = self.message(parts, data, uploads)
         if failure == 0:
             self.close_connection = True

@@ -13,7 +13,7 @@ JSON on standard output.
     {"do": "close", "code": 4014}       close them with a code
     {"do": "zombie"}                    acknowledge no heartbeat any more, until the next connection
     {"do": "invalidate"}                forget all sessions
-    {"do": "fail", "statuses": [503]}   answer the next requests for messages with these; 0 does what is asked and hangs up
+    {"do": "fail", "statuses": [503]}   answer the next requests for messages with these, or with [status, code]; 0 does what is asked and hangs up
     {"do": "limit", "count": 5, "seconds": 5}  requests that one channel's bucket takes in that time
     {"do": "portal", "flags": 0, "invited": false}  what the developer portal and the invitation have done
     {"do": "deny", "channel": ..., "bits": "34359738368"}  a channel denies everyone permissions

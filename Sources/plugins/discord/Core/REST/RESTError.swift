@@ -14,12 +14,26 @@ enum RESTError: Error, Equatable {
   case unanswered(String)
 
   /// As the host knows failures.
+  /// What a refusal means to who reads it.
+  ///
+  /// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
+  private static func explained(_ code: Int?) -> String? {
+    switch code {
+    case 50_001: "the bot may not see this channel (50001); pi-relayd doctor says which permissions are missing"
+    case 50_007:
+      "Discord does not let the bot write to this person (50007): they share no server with it, have switched direct "
+        + "messages of its members off, or have blocked it"
+    case 50_013: "the bot lacks a permission here (50013); pi-relayd doctor says which"
+    default: nil
+    }
+  }
+
   var asDeliveryFailure: DeliveryFailure {
     switch self {
     case .refused(let status, let code, let words):
       switch status {
       case 401: .unauthorized("Discord refuses the token")
-      case 403: .forbidden("Discord: \(words) (\(code ?? status))")
+      case 403: .forbidden(Self.explained(code) ?? "Discord: \(words) (\(code ?? status))")
       case 404: .notFound("Discord: \(words) (\(code ?? status))")
       case 413: .tooLarge("Discord: \(words) (\(code ?? status))")
       case 500...: .transient("Discord answered \(status)")
