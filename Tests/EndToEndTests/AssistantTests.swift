@@ -114,8 +114,8 @@ extension EndToEnd {
         let kept = Self.names(in: root).filter { $0 != "other" && !foreign.hasSuffix($0) }
         #expect(kept.count == 2 && !kept.contains { left.hasSuffix($0) })
         Self.age(root, bySeconds: 3_700)
-        try await relay.waitForStatus { $0.sessions.isEmpty }
-        #expect(Self.names(in: root).count == 2 && access(foreign, F_OK) == 0, "what is not ours stays")
+        try await relay.waitForStatus { $0.sessions.isEmpty && Self.names(in: root).count == 2 }
+        #expect(access(foreign, F_OK) == 0 && access(root + "/other", F_OK) == 0, "what is not ours stays")
         #expect(try await Self.say("second", id: "3", at: relay).contains(Self.newcomer))
         #expect(await !relay.messenger.texts().contains { $0.contains("no longer there") })
       }

@@ -37,11 +37,15 @@ extension Plugin {
     try peer.start()
     try await withThrowingDiscardingTaskGroup { group in
       var started: Self?
+      var isInSetup = false
       for await request in peer.requests {
         if let plugin = started {
           // Each on its own, so that a slow one delays no other; the host limits how many there are.
           group.addTask { await Dispatcher(plugin: plugin).answer(request) }
+        } else if isInSetup {
+          request.fail(WireError(.invalidRequest, "this life is for one set-up or check"))
         } else if [SetupRequest.method, CheckRequest.method].contains(request.method) {
+          isInSetup = true
           // Whoever asked may leave in the middle, which ends it.
           group.addTask { _ = await greet(request, peer) }
         } else if let plugin = await greet(request, peer) {

@@ -39,15 +39,18 @@ extension WireRequest where Reply == Receipt {
   /// Receipts answer every change of a growing message: they are read where they stand.
   public static func readReply(from line: UnsafeRawBufferPointer) throws -> Receipt {
     var message: String?
+    var putOff: Bool?
     var cursor = JSONCursor(line)
     _ = cursor.members { key, cursor in
       guard key.equals("result") else { return true }
       return cursor.members { key, cursor in
         if key.equals("message") { message = cursor.text() }
+        if key.equals("putOff") { putOff = cursor.flag() }
         return true
       }
     }
     // What is not as it should be is left to the decoder, which says why.
-    return try message.map(Receipt.init) ?? JSONCoding.decode(ResultOf<Receipt>.self, from: line).result
+    if let message { return Receipt(message: message, putOff: putOff) }
+    return try JSONCoding.decode(ResultOf<Receipt>.self, from: line).result
   }
 }

@@ -112,11 +112,11 @@ extension SQLiteStore {
     }
   }
 
-  package func unbind(_ conversation: ConversationKey) async throws {
+  package func unbind(_ conversation: ConversationKey, from session: String?) async throws {
     try await commits.write { connection in
       try connection.run(
-        "DELETE FROM binding WHERE instance = ? AND conversation = ?", .text(conversation.instance),
-        .text(conversation.conversation))
+        "DELETE FROM binding WHERE instance = ?1 AND conversation = ?2 AND (?3 IS NULL OR session = ?3)",
+        .text(conversation.instance), .text(conversation.conversation), .text(session))
     }
   }
 }

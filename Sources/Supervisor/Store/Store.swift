@@ -77,7 +77,8 @@ package protocol Store: Sendable {
   func conversations(of session: String) async throws -> [ConversationKey]
   /// Binds a conversation. Messages that came before `cause` stay with the session they were for.
   func bind(_ binding: Binding, because cause: MessageKey?) async throws
-  func unbind(_ conversation: ConversationKey) async throws
+  /// - Parameter session: only where it still is this one; nil: whichever it is.
+  func unbind(_ conversation: ConversationKey, from session: String?) async throws
   /// Instances of which anything unfinished or bound is stored.
   func instances() async throws -> Set<String>
   /// An instance will not be back: its messages are dropped, and what was to be said to it is not said.
@@ -85,6 +86,8 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+  package func unbind(_ conversation: ConversationKey) async throws { try await unbind(conversation, from: nil) }
+
   package func recordOutbound(
     _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil
   ) async throws {

@@ -16,8 +16,13 @@ public struct Button: Codable, Sendable, Hashable {
 /// What became of a send: the platform's own id of the message.
 public struct Receipt: Codable, Sendable, Equatable {
   public var message: String
+  /// A change of a growing message that is shown when the platform has room for it, unless another comes first.
+  public var putOff: Bool?
 
-  public init(message: String) { self.message = message }
+  public init(message: String, putOff: Bool? = nil) {
+    self.message = message
+    self.putOff = putOff
+  }
 }
 
 /// What a message is to the person who reads it. Lets a messenger style or mute it; an unknown one is plain text.

@@ -108,7 +108,7 @@ extension JSONCursor {
     return Double(String(decoding: digits, as: UTF8.self))
   }
 
-  fileprivate mutating func flag() -> Bool? {
+  mutating func flag() -> Bool? {
     _ = peek()
     let start = position
     guard skipValue() else { return nil }

@@ -65,8 +65,7 @@ extension Router {
       // A message that arrives from here on finds it closed, and begins another.
       guard await host.closeIfUnused(session, for: limit) else { return false }
       _ = watchers.forget(session.id)
-      // One of them may talk to another already.
-      for key in conversations where await binding(of: key) == session.id { await storeNoSession(of: key) }
+      for key in conversations { await storeNoSession(of: key, from: session.id) }
       assistantQueue.forget(conversations)
       return true
     } catch {

@@ -51,7 +51,8 @@ extension ConversationOutput {
         await show(piece.text, streaming: true)
         return
       }
-      await show(piece.text, streaming: false)
+      // What could not be recorded is tried again with what comes.
+      guard await show(piece.text, streaming: false) else { return stream.append("") }
       stream.fix(piece, after: consumed)
       if index == pieces.count - 2 { stream.reopen(with: piece.reopen) }
       consumed = piece.consumed
@@ -82,8 +83,8 @@ extension ConversationOutput {
     }
     // What it comes to in the end must not get lost: it is recorded while the platform is told. A crash of ours before
     // either leaves a message that grows, with all of its text in the checkpoint.
-    let mayGoAhead = checkpoint != nil && !stream.isReplaced && notBefore <= timekeeper.now()
-    if mayGoAhead { checkpoint?.write(stream.source) }
+    let mayGoAhead =
+      !stream.isReplaced && notBefore <= timekeeper.now() && checkpoint?.write(stream.source) == true
     let marked = stream.mark + text
     async let early = mayGoAhead ? delivery.edit(message, marked) : nil
     let key = await delivery.recordLast(marked, of: message, closing: stream.key, followedBy: rest)
@@ -127,6 +128,7 @@ extension ConversationOutput {
         delivery.settle(record, .sent(message: message))
         stream.shown = text
         return
+      case .putOff: return
       case .wait(let delay):
         notBefore = timekeeper.now() + delay
         if streaming {
@@ -182,14 +184,15 @@ extension ConversationOutput {
     if streaming {
       checkpoint = checkpoints.begin(record.key)
       checkpoint?.write(stream.source)
+      if !mark.isEmpty { checkpoint?.mark() }
     }
     // One that is gone from the platform may have been growing under it.
     let before = stream.key
     let isRecorded = await delivery.record([record] + rest, closing: before, superseding: superseding)
     if let before { checkpoints.remove(before) }
-    let sent = isRecorded ? await delivery.sendRecorded(record) : nil
+    let growing = streaming ? checkpoint : nil
+    let sent = isRecorded ? await delivery.sendRecorded(record, willMark: { growing?.mark() }) : nil
     if sent == nil { isIncomplete = true }
-    if sent?.mayBeRepeat == true { checkpoint?.mark() }
     take(sent, streaming: streaming)
     if sent != nil, !mark.isEmpty { stream.mark = mark }
     if sent == nil {

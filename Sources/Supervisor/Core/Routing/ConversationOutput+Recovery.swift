@@ -42,7 +42,11 @@ extension ConversationOutput {
       return
     }
     var sent = unfinished.message.map { Delivery.Sent(key: record.key, message: $0) }
-    if sent == nil { sent = await delivery.sendRecorded(record, mayHaveArrived: true, after: unfinished.tries) }
+    if sent == nil {
+      sent = await delivery.sendRecorded(record, mayHaveArrived: true, after: unfinished.tries) {
+        checkpoints.mark(record.key)
+      }
+    }
     guard var sent else { return }
     if saved.isMarked { sent.mayBeRepeat = true }
     beginStream()

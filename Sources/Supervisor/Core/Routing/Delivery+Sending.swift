@@ -73,7 +73,7 @@ extension Delivery {
     guard await wait(tries) else { return true }
     for number in attempts(after: tries) {
       switch await self.edit(edit.message, edit.text, buttons: edit.buttons) {
-      case .done:
+      case .done, .putOff:
         settle(key, .sent(message: edit.message))
         return true
       case .wait(let delay):
@@ -156,8 +156,11 @@ extension Delivery {
   }
 
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
+  ///
+  /// - Parameter willMark: called before the text is sent with the mark of a possible repeat.
   func sendRecorded(
-    _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries()
+    _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries(),
+    willMark: () -> Void = {}
   ) async -> Sent? {
     let key = record.key
     guard await wait(tries) else { return nil }
@@ -171,6 +174,7 @@ extension Delivery {
     }
     for number in attempts(after: tries) {
       guard let link = await holder.wait() else { return nil }
+      if mark { willMark() }
       do {
         let message = try await perform(record.request, link, marked: mark)
         settle(key, .sent(message: message))

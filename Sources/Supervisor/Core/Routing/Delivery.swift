@@ -22,6 +22,8 @@ struct Delivery: Sendable {
 
   enum EditOutcome: Equatable {
     case done
+    /// It is shown later, unless another comes first.
+    case putOff
     case wait(Duration)
     case gone
     case failed
@@ -81,8 +83,7 @@ struct Delivery: Sendable {
       conversation: conversation.conversation, message: message, text: text, buttons: buttons,
       streaming: streaming ? true : nil)
     do {
-      _ = try await link.request(request)
-      return .done
+      return try await link.request(request).putOff == true && streaming ? .putOff : .done
     } catch .refused(let refusal) {
       switch DeliveryFailure(refusal) {
       case .rateLimited(let seconds)?: return .wait(.seconds(seconds))

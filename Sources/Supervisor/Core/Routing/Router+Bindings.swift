@@ -64,7 +64,7 @@ extension Router {
     let name = await session.name
     let others = watchers.forget(session.id).filter { $0 != closer }
     for key in others + (closer.map { [$0] } ?? []) {
-      await storeNoSession(of: key)
+      await storeNoSession(of: key, from: session.id)
     }
     // An assistant's session that has timed out is followed by the next without a word.
     for key in others where session.role == nil {
@@ -73,10 +73,13 @@ extension Router {
   }
 
   /// Stores that a conversation talks to no session.
-  func storeNoSession(of key: ConversationKey) async {
+  ///
+  /// - Parameter session: only where it still is this one; nil: whichever it is.
+  func storeNoSession(of key: ConversationKey, from session: String? = nil) async {
     do {
-      try await store.unbind(key)
-      bound.updateValue(nil, forKey: key)
+      try await store.unbind(key, from: session)
+      // It may have turned to another meanwhile.
+      if session == nil || bound[key] == .some(session) { bound.updateValue(nil, forKey: key) }
     } catch {
       log("\(key): that it talks to no session could not be stored: \(error)")
     }

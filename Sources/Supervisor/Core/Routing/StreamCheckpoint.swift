@@ -48,6 +48,15 @@ final class StreamCheckpoints: Sendable {
       text: String(decoding: rest.dropFirst(), as: UTF8.self), isMarked: rest.first == StreamCheckpoint.marked)
   }
 
+  /// What is sent under this key from now on says that it may be a repeat.
+  func mark(_ key: String) {
+    let descriptor = open(path(key), O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return log("\(path(key)) cannot be marked: \(String(cString: strerror(errno)))") }
+    defer { close(descriptor) }
+    var mark = StreamCheckpoint.marked
+    if pwrite(descriptor, &mark, 1, off_t(boot.utf8.count + 1)) != 1 { log("\(path(key)) cannot be marked") }
+  }
+
   func remove(_ key: String) { unlink(path(key)) }
 
   /// Removes the files of messages that are complete.
@@ -79,12 +88,15 @@ final class StreamCheckpoint: @unchecked Sendable {
   deinit { close(descriptor) }
 
   /// - Parameter text: what was written before, and more.
-  func write(_ text: String) {
+  /// - Returns: whether all of it is in the file.
+  @discardableResult
+  func write(_ text: String) -> Bool {
     var text = text
     written += text.withUTF8 { bytes in
       guard bytes.count > written else { return 0 }
       return max(0, pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(start + written)))
     }
+    return written >= text.utf8.count
   }
 
   func mark() { put([Self.marked], at: start - 1) }

@@ -51,7 +51,8 @@ extension Session {
   /// Idle, or in a run of which nothing but events is to come.
   private var isBetweenEvents: Bool {
     guard let run else { return activity == .idle && queue.isEmpty }
-    return run.accepted && run.started && !run.aborting && runWaiter != nil && !waitsForCompaction
+    // One whose turn has ended may be over within a moment, which only this program notices.
+    return run.accepted && run.takesSteering && runWaiter != nil && !waitsForCompaction
   }
 
   private var waitsForCompaction: Bool {

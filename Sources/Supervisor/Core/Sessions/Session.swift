@@ -125,10 +125,10 @@ package actor Session {
     return Date().timeIntervalSince1970 - (memory.lastUse ?? lastWork) >= limit / .seconds(1)
   }
 
-  /// Closes an assistant's session that is not needed any more; what arrives from now on finds it closed.
-  func closeIfUnused(for limit: Duration) async -> Bool {
+  /// Where an assistant's session is not needed any more, what arrives from now on finds it closed; `close` must follow.
+  func beginsToCloseIfUnused(for limit: Duration) -> Bool {
     guard !closed, isUnused(for: limit) else { return false }
-    await close()
+    closed = true
     return true
   }
 

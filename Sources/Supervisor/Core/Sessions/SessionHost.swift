@@ -176,7 +176,7 @@ package actor SessionHost {
 
   /// Closes an assistant's session that has not been used for so long.
   func closeIfUnused(_ session: Session, for limit: Duration) async -> Bool {
-    guard await session.closeIfUnused(for: limit) else { return false }
+    guard await session.beginsToCloseIfUnused(for: limit) else { return false }
     await close(session)
     return true
   }

@@ -48,19 +48,19 @@ extension DiscordMessenger {
 
   package func edit(_ request: MessageEdit) async throws -> Receipt {
     let body = content(request.text, Components.rows(request.buttons))
-    if request.streaming == true {
-      try await grow(request.message, .object(body), in: request.conversation)
-    } else {
-      await streaming.settle(request.message)
-      try await change(request.message, body, in: request.conversation)
+    guard request.streaming != true else {
+      let isShown = try await grow(request.message, .object(body), in: request.conversation)
+      return Receipt(message: request.message, putOff: isShown ? nil : true)
     }
+    await streaming.settle(request.message)
+    try await change(request.message, body, in: request.conversation)
     return Receipt(message: request.message)
   }
 
-  private func grow(_ message: String, _ body: JSONValue, in channel: String) async throws {
+  private func grow(_ message: String, _ body: JSONValue, in channel: String) async throws -> Bool {
     do {
-      if try await interactions.replies.change(message, body) { return }
-      try await streaming.show(body, of: message, in: channel)
+      if try await interactions.replies.change(message, body) { return true }
+      return try await streaming.show(body, of: message, in: channel)
     } catch {
       throw error.asDeliveryFailure
     }

@@ -65,10 +65,8 @@ actor RESTClient {
         throw .refused(status: 401, code: nil, "the token was refused before")
       }
       do {
-        if tries > 0 || !isCounted {
-          try await waitForRoom(route, until: deadline)
-          limits.began(route, now: now)
-        }
+        try await waitForRoom(route, until: deadline)
+        if tries > 0 || !isCounted { limits.began(route, now: now) }
         tries += 1
         return try await answer(to: route, body, file, within: deadline - now)
       } catch {
