@@ -8,7 +8,7 @@ struct DiscordDrillTests {
     let folder = try TemporaryFolder()
     let library = try await Interposer.build(in: folder.path)
     let drill = DiscordDrill(kills: 10, seed: .random(in: 1...999_999), library: library)
-    let report = try await drill.run { _ in }
-    #expect(report.isSound, "seed \(drill.seed): \(report) \(report.lost) \(report.duplicated)")
+    let account = try await drill.run { _ in }
+    #expect(account.isSound, "seed \(drill.seed): \(account) \(account.problems)")
   }
 }

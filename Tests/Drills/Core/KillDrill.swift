@@ -116,7 +116,7 @@ package struct KillDrill: Sendable {
             group.addTask {
               // The instant of the kill is what is drawn, not something waited for.
               try await clock.sleep(for: delay)
-              try await Self.kill(plan.victim, of: relay)
+              try await Self.kill(plan.victim.programs, of: relay)
               killed.withLock { $0 = true }
               // Ends with the day.
               try await clock.sleep(for: .seconds(3_600))
@@ -179,11 +179,11 @@ package struct KillDrill: Sendable {
   /// In a day full of them.
   package static let fewestUpgrades = 2
 
-  private static func upgrades(of relay: RelayFixture) -> Int { relay.log.count { $0.contains("; upgrade ") } }
+  static func upgrades(of relay: RelayFixture) -> Int { relay.log.count { $0.contains("; upgrade ") } }
 
   /// In the middle of whatever is going on, the daemon becomes another program. The kill may come before, after or in
   /// between.
-  private static func upgrade(_ relay: RelayFixture, to program: String) async throws {
+  static func upgrade(_ relay: RelayFixture, to program: String) async throws {
     while !Task.isCancelled {
       do {
         // Answered where something is in its way, which it will not be for long.
@@ -246,16 +246,18 @@ package struct KillDrill: Sendable {
     }
   }
 
-  /// - Parameter limit: where there is none to kill for so long, none is; nil waits for one.
+  /// - Parameters:
+  ///   - programs: names of executables.
+  ///   - limit: where there is none to kill for so long, none is; nil waits for one.
   /// - Returns: whether one was.
   @discardableResult
-  static func kill(_ victim: Victim, of relay: RelayFixture, unless limit: Duration? = nil) async throws -> Bool {
+  static func kill(_ programs: Set<String>, of relay: RelayFixture, unless limit: Duration? = nil) async throws -> Bool {
     let began = ContinuousClock.now
     while limit.map({ ContinuousClock.now - began < $0 }) ?? true {
       try Task.checkCancellation()
       if let daemon = relay.daemon {
         let candidates = [daemon.pid] + childProcesses(of: daemon.pid)
-        let pids = candidates.filter { victim.isProgram(program(of: $0)) }
+        let pids = candidates.filter { programs.contains(program(of: $0) ?? "") }
         if let pid = pids.randomElement(), Glibc.kill(pid, SIGKILL) == 0 { return true }
       }
       // Pacing only: it may just be between two lives.

@@ -6,10 +6,11 @@ package import TestSupport
 package enum Victim: Int, CaseIterable, Sendable {
   case daemon, guardian, messenger, formatter, attachments, pi
 
-  /// The name of the executable, which is the plugin's where it was dropped in.
-  func isProgram(_ name: String?) -> Bool {
-    name == program || (self == .messenger && ["fake", Self.discord].contains(name))
-  }
+  /// The names of its executable, which is the plugin's where it was dropped in.
+  var programs: Set<String> { self == .messenger ? [program, "fake"] : [program] }
+
+  /// There the messenger of other drills says nothing.
+  var programsAtDiscord: Set<String> { self == .messenger ? [Self.discord] : [program] }
 
   /// The messenger of the drill at Discord.
   static let discord = "pi-relay-discord"

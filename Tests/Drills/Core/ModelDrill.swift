@@ -122,7 +122,7 @@ private struct Step {
       model.withLock { $0.swapLast(in: conversation) }
       for line in [second, first, second] { try await say(line, conversation) }
     case .crash(.daemon): try await relay.killAndStart()
-    case .crash(let victim): try await KillDrill.kill(victim, of: relay, unless: .seconds(1))
+    case .crash(let victim): try await KillDrill.kill(victim.programs, of: relay, unless: .seconds(1))
     case .upgrade: try await upgrade()
     case .refuse(let times, let tooFast):
       let failure = tooFast ? DeliveryFailure.rateLimited(retryAfter: 0.02) : .transient("reset by the platform")
@@ -142,7 +142,7 @@ private struct Step {
         $0.swallowedCount > before || $0.outcomes[line.tag] != nil || !$0.questions.isEmpty
       }
       await messenger.swallowAnswers(0)
-      try await KillDrill.kill(.messenger, of: relay, unless: .seconds(1))
+      try await KillDrill.kill(Victim.messenger.programs, of: relay, unless: .seconds(1))
     case .jump(let hours): clock.shift(bySeconds: hours * 3_600)
     case .settle:
       for (conversation, line) in model.withLock({ $0.all }) {

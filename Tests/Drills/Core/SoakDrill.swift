@@ -72,7 +72,7 @@ package struct SoakDrill: Sendable {
         group.addTask {
           while !isOver.withLock({ $0 }) {
             let victim: Victim = [.messenger, .formatter, .attachments, .pi].randomElement() ?? .pi
-            let isKilled = try await KillDrill.kill(victim, of: relay, unless: .milliseconds(500))
+            let isKilled = try await KillDrill.kill(victim.programs, of: relay, unless: .milliseconds(500))
             if isKilled { crashes.withLock { $0 += 1 } }
             // The drill's rhythm: a crash a second.
             try await Task.sleep(for: .seconds(1))
