@@ -22,6 +22,27 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what is to be redacted is shown at no time`() async throws {
+      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      try await RelayFixture.run(config: config) { relay in
+        for (number, text) in ["note ACME-123456 twice", "/slow 90 ACME-654321", "/select 60000 ACME-777777"]
+          .enumerated()
+        {
+          try await relay.messenger.say(text, id: "\(number)")
+          if number == 2 {
+            await relay.messenger.wait { !$0.questions.isEmpty }
+            try await relay.messenger.say("1", id: "answer")
+          }
+          #expect(await relay.messenger.waitForOutcome(of: "\(number)") == .answered)
+        }
+        let shown = await relay.messenger.messages.flatMap { $0.history + [$0.text] }
+        #expect(shown.contains { $0.contains("You wrote: note [redacted] twice") })
+        #expect(shown.contains { $0.hasSuffix("([redacted])") })
+        #expect(shown.contains { $0.contains("Which colour? ([redacted])") })
+        #expect(!shown.contains { $0.contains("ACME-1") || $0.contains("ACME-6") || $0.contains("ACME-7") })
+      }
+    }
+
     @Test func `the same message twice is stored and answered once`() async throws {
       try await RelayFixture.run { relay in
         #expect(try await relay.messenger.say("hello", id: "1").stored)

@@ -85,6 +85,17 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
       ])
   }
 
+  @Test func `what is redacted is regular expressions`() throws {
+    let config = try load("delivery: {redact: [usual, 'ACME-[0-9]{6}']}").config
+    #expect(config.delivery.redact == ["usual", "ACME-[0-9]{6}"])
+    #expect(
+      complaints("delivery:\n  redact: [usual, '(', '']\n") == [
+        "relay.yaml:2:19: redact: \"(\" is no regular expression",
+        "relay.yaml:2:24: redact: \"\" is no regular expression",
+      ])
+    #expect(complaints("delivery: {redact: usual}").count == 1)
+  }
+
   @Test func `several instances, each with its own access`() throws {
     let config = try load(
       """

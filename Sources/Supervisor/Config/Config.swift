@@ -175,6 +175,8 @@ package struct Config: Sendable, Equatable {
     package var attempts = 24
     /// Whether a conversation is told of what was given up.
     package var tellsConversations = true
+    /// Regular expressions of what no conversation is shown, and `usual` for those of well-known secrets.
+    package var redact: [String] = []
 
     package init() {}
   }

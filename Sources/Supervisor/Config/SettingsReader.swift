@@ -105,6 +105,15 @@ final class SettingsReader {
     }
   }
 
+  /// Regular expressions, as they are written.
+  func patterns(_ key: String) -> [String]? {
+    guard case .sequence(let items, _)? = node(key) else { return strings(key) }
+    for case .scalar(let text, _, let mark) in items where (try? Regex(text)) == nil || text.isEmpty {
+      context.complain(mark, "\(key): \"\(text)\" is no regular expression")
+    }
+    return strings(key)
+  }
+
   func stringMap(_ key: String) -> [String: String]? {
     guard node(key) != nil else { return nil }
     let group = group(key)

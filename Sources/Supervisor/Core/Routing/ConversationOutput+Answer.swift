@@ -231,12 +231,13 @@ extension ConversationOutput {
   func end(_ message: PiMessage) async {
     flushScheduled = false
     flushNumber += 1
-    stream.complete(with: message.text)
+    let text = redaction.apply(to: message.text)
+    stream.complete(with: text)
     if !stream.isEmpty {
       await flushTools()
       await flush(final: true)
       let unit = capabilities.lengthUnit ?? .utf16
-      if !unit.isWithin(Self.mostMessages * limit, message.text) { await sendAsFile(message.text) }
+      if !unit.isWithin(Self.mostMessages * limit, text) { await sendAsFile(text) }
     }
     beginStream()
   }

@@ -56,6 +56,7 @@ actor ConversationOutput {
   let delivery: Delivery
   var settings: Settings
   let services: Services
+  let redaction: Redaction
   let checkpoints: StreamCheckpoints
   let nursery: Nursery
   let timekeeper: Timekeeper
@@ -105,6 +106,7 @@ actor ConversationOutput {
     self.delivery = delivery
     self.settings = settings
     self.services = services
+    redaction = Redaction(delivery.settings.redact)
     self.nursery = nursery
     timekeeper = delivery.timekeeper
     items = Mailbox(limit: OutputBacklog.limit, compact: OutputBacklog.compact) { last, new in
@@ -166,7 +168,9 @@ actor ConversationOutput {
     case .resume(let unfinished): await resume(unfinished)
     case .ask(let record): await ask(record)
     case .settleDialog(let id, let text):
-      if let sent = dialogs.removeValue(forKey: id) { await delivery.closeDialog(id, shown: sent, text: text) }
+      if let sent = dialogs.removeValue(forKey: id) {
+        await delivery.closeDialog(id, shown: sent, text: redaction.apply(to: text))
+      }
     case .detached: await detach()
     case .flush(let number):
       if number == flushNumber { await flushNow() }
@@ -195,7 +199,7 @@ actor ConversationOutput {
     case .text(let text):
       guard settings.output != .final else { return }
       await flushTools()
-      stream.append(text)
+      stream.append(text, through: redaction)
       if capabilities.edit == true { await showSoon() }
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
@@ -249,6 +253,7 @@ actor ConversationOutput {
 
   /// The conversation turns to another session: what was under way here is brought to an end.
   func detach() async {
+    stream.release(through: redaction)
     if !stream.isEmpty { await flush(final: true) }
     beginStream()
     running = [:]
@@ -273,6 +278,7 @@ actor ConversationOutput {
   }
 
   func endRun(_ end: RunEnd) async {
+    stream.release(through: redaction)
     if !stream.isEmpty {
       await flush(final: true)
       beginStream()
@@ -299,7 +305,7 @@ actor ConversationOutput {
     ending: MessageEnd? = nil
   ) async -> Bool {
     let unit = capabilities.lengthUnit ?? .utf16
-    let pieces = PlainText.split(text, limit: limit, unit: unit)
+    let pieces = PlainText.split(redaction.apply(to: text), limit: limit, unit: unit)
     let records = pieces.enumerated().map { index, piece in
       delivery.compose(
         piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil,
@@ -313,17 +319,18 @@ actor ConversationOutput {
   func ask(_ record: DialogRecord) async {
     await breakStream()
     await flushTools()
+    let question = redaction.apply(to: record.question)
     let sent = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
-        text: record.question, buttons: record.buttons(within: capabilities.buttons),
+        text: question, buttons: record.buttons(within: capabilities.buttons),
         prefill: record.dialog.prefill,
         expires: record.expires))
     dialogs[record.id] = sent
     guard sent == nil, !Task.isCancelled else { return }
     // The agent waits for the answer: what cannot be shown with its buttons may do without, in words and pieces.
     await tellGivenUp("The question below could not be shown as it should be; answer it in words.")
-    let pieces = PlainText.split(record.question, limit: limit, unit: capabilities.lengthUnit ?? .utf16)
+    let pieces = PlainText.split(question, limit: limit, unit: capabilities.lengthUnit ?? .utf16)
     for piece in pieces { dialogs[record.id] = await delivery.send(delivery.compose(piece.text, role: .dialog)) }
   }
 

@@ -7,6 +7,8 @@ struct StreamedText: Codable {
   private(set) var source = ""
   /// All that has arrived of this message.
   private var arrived = ""
+  /// Arrived, and not to be shown before its line is whole.
+  private var withheld: String?
   private var hasFixed = false
   /// The platform's message that still grows, and what it shows.
   var message: String?
@@ -24,7 +26,7 @@ struct StreamedText: Codable {
   /// The finished message was not what the deltas said.
   var isReplaced: Bool { !hasFixed && source != arrived }
 
-  var isEmpty: Bool { source.isEmpty && message == nil }
+  var isEmpty: Bool { source.isEmpty && withheld == nil && message == nil }
 
   mutating func append(_ text: String) {
     source += text
@@ -32,8 +34,25 @@ struct StreamedText: Codable {
     isDirty = true
   }
 
+  /// The same where what is shown is looked through before, which needs whole lines.
+  mutating func append(_ text: String, through redaction: Redaction) {
+    guard !redaction.isEmpty else { return append(text) }
+    let waiting = (withheld ?? "") + text
+    let newline = waiting.utf8.lastIndex(of: UInt8(ascii: "\n"))
+    let end = newline.map { waiting.utf8.index(after: $0) } ?? waiting.startIndex
+    if end > waiting.startIndex { append(redaction.apply(to: String(waiting[..<end]))) }
+    withheld = end < waiting.endIndex ? String(waiting[end...]) : nil
+  }
+
+  /// Nothing more comes.
+  mutating func release(through redaction: Redaction) {
+    if let withheld { append(redaction.apply(to: withheld)) }
+    withheld = nil
+  }
+
   /// The message is complete: adds what no delta brought.
   mutating func complete(with whole: String) {
+    withheld = nil
     if whole.hasPrefix(arrived) {
       append(String(whole.dropFirst(arrived.count)))
     } else if !whole.isEmpty, !hasFixed {

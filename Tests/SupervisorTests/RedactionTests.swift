@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Supervisor
+
+@Suite struct RedactionTests {
+  private let usual = Redaction(["usual"])
+
+  // Put together, so that no scanner takes them for real.
+  @Test(arguments: [
+    "123456789:" + "AAE9xKq0Z_abcdefghijklmnop", "sk-" + "proj-abcdefghijklmnop1234", "gh" + "p_abcdefghijklmnop1234",
+    "github" + "_pat_11ABCDEFG0abcdefghijkl", "AK" + "IAIOSFODNN7EXAMPLE",
+    "ey" + "JhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJ",
+    "xo" + "xb-123456789012-abcdef", "M" + "TIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.abcdefghijklmnopqrstuvwxyz1",
+    "Bearer " + "abcdef0123456789abcdef", "DEPLOY_TOKEN=" + "hunter22",
+  ])
+  func `tokens of well-known services are taken out`(secret: String) {
+    #expect(usual.apply(to: "it is \(secret) she said\nand more") == "it is [redacted] she said\nand more")
+  }
+
+  @Test(arguments: [
+    "the token: the thing that grants access", "key = value", "a monkey=banana", "12:30 is when it begins",
+    "sketch-book", "https://example.org/a_b_c?d=e", "TOKEN=", "",
+  ])
+  func `prose is left alone`(text: String) {
+    #expect(usual.apply(to: text) == text)
+  }
+
+  @Test func `patterns of one's own are tried on each line`() {
+    let redaction = Redaction(["ACME-[0-9]{6}", "^private:.*$"])
+    #expect(
+      redaction.apply(to: "ACME-123456 and ACME-12\nprivate: all of it\n\nnot private: this\n")
+        == "[redacted] and ACME-12\n[redacted]\n\nnot private: this\n")
+    #expect(Redaction([]).isEmpty)
+  }
+
+  @Test func `a growing answer is shown by whole lines, and never more than that`() {
+    let redaction = Redaction(["ACME-[0-9]{6}"])
+    var stream = StreamedText()
+    for piece in ["first ACME-", "123", "456 li", "ne\nsecond AC"] { stream.append(piece, through: redaction) }
+    #expect(stream.source == "first [redacted] line\n")
+    #expect(!stream.isEmpty)
+    stream.append("ME-654321", through: redaction)
+    var stopped = stream
+    stopped.release(through: redaction)
+    #expect(stopped.source == "first [redacted] line\nsecond [redacted]")
+    stream.complete(with: redaction.apply(to: "first ACME-123456 line\nsecond ACME-654321 end"))
+    #expect(stream.source == "first [redacted] line\nsecond [redacted] end")
+  }
+
+  @Test func `without patterns everything is shown as it comes`() {
+    var stream = StreamedText()
+    stream.append("half a li", through: Redaction([]))
+    #expect(stream.source == "half a li")
+  }
+}
