@@ -11,9 +11,11 @@ import Testing
 /// Answers nothing: only the life of the plugin matters here.
 private struct Silence: PluginAudience {
   let arrivals: Mailbox<PluginLink>
+  let sleepers: Mailbox<@Sendable () -> Void>
   func connected(_ link: PluginLink) async { arrivals.post(link) }
   func received(_ request: IncomingRequest, from link: PluginLink) async {}
   func disconnected(_ link: PluginLink) async {}
+  func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async { sleepers.post(wake) }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct PluginInstanceTests {
@@ -21,6 +23,7 @@ private struct Silence: PluginAudience {
     let folder: TemporaryFolder
     let clock = ManualClock()
     let arrivals = Mailbox<PluginLink>()
+    let sleepers = Mailbox<@Sendable () -> Void>()
     let said = Mailbox<String>()
     let instance: PluginInstance
 
@@ -39,7 +42,8 @@ private struct Silence: PluginAudience {
         PluginSurroundings(
           folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"],
           store: try SQLiteStore(path: folders.database), timekeeper: Timekeeper(clock: clock),
-          restart: RestartPolicy(), logLimits: .init(), audience: Silence(arrivals: arrivals), log: { said.post($0) }))
+          restart: RestartPolicy(), logLimits: .init(), audience: Silence(arrivals: arrivals, sleepers: sleepers),
+          log: { said.post($0) }))
     }
 
     /// Waits for a line of the log that holds `text`.
@@ -82,7 +86,7 @@ private struct Silence: PluginAudience {
   }
 
   @Test func `a stopped plugin is noticed by its silence, ended and started again`() async throws {
-    let stage = try Stage("pi-relay-formatter", as: "formatter")
+    let stage = try Stage("misbehaving-child", as: "x-renderer")
     try await stage.run {
       let first = try #require(await stage.arrivals.next())
       let pid = try #require(await stage.instance.report().pid)
@@ -94,5 +98,41 @@ private struct Silence: PluginAudience {
       let second = try #require(await stage.arrivals.next())
       #expect(second !== first)
     }
+  }
+  @Test func `a service that nobody needs is ended, and started again when somebody does`() async throws {
+    let stage = try Stage("pi-relay-formatter", as: "formatter")
+    try await stage.run {
+      let first = try #require(await stage.arrivals.next())
+      #expect(await stage.instance.report().pid != nil)
+      let moving = stage.move(by: .seconds(1))
+      let wake = try #require(await stage.sleepers.next())
+      moving.cancel()
+      let asleep = await stage.instance.report()
+      #expect(asleep.state == .asleep && asleep.pid == nil && asleep.restarts == 0)
+      wake()
+      let second = try #require(await stage.arrivals.next())
+      #expect(second !== first)
+      let request = FormatRender(text: "**bold**", dialect: "discord", limit: 100, unit: .utf16, final: true)
+      #expect(try await second.request(request).pieces.map(\.text) == ["**bold**"])
+    }
+  }
+
+  @Test func `one that is asleep ends with the daemon, or takes a new configuration`() async throws {
+    let stage = try Stage("pi-relay-formatter", as: "formatter")
+    try await stage.run {
+      _ = await stage.arrivals.next()
+      for _ in 0..<2 {
+        let moving = stage.move(by: .seconds(1))
+        _ = await stage.sleepers.next()
+        // A handshake has its time in earnest, but for the last step.
+        moving.cancel()
+        await stage.instance.restart()
+        #expect(await stage.arrivals.next() != nil)
+      }
+      let moving = stage.move(by: .seconds(1))
+      _ = await stage.sleepers.next()
+      moving.cancel()
+    }
+    #expect(await stage.instance.report().state == .stopped)
   }
 }

@@ -32,6 +32,9 @@ public struct Capabilities: Codable, Sendable, Equatable {
   public var attachmentHosts: [String]?
   /// Service methods this plugin answers, for example `format.render`.
   public var services: [String]?
+  /// A service that keeps nothing between two requests: it may be ended while nobody needs it, and is started again when
+  /// somebody does.
+  public var onDemand: Bool?
   /// Dialects a formatter renders.
   public var dialects: [String]?
 

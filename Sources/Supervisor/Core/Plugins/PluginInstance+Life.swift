@@ -119,6 +119,12 @@ extension PluginInstance {
         return "\(exit)"
       }
       group.addTask { await Self.watch(link, child, timekeeper) }
+      if link.isOnDemand {
+        group.addTask { [self] in
+          await endWhenIdle(link, life)
+          return nil
+        }
+      }
       var why: String?
       while why == nil, let next = await group.next() { why = next }
       group.cancelAll()
@@ -127,7 +133,7 @@ extension PluginInstance {
     peer.close()
     await child.tearDown([], clock: timekeeper.clock)
     await audience.disconnected(link)
-    return .ended(why, worked: link.hasWorked)
+    return takeFallingAsleep() ? .asleep(link) : .ended(why, worked: link.hasWorked)
   }
 
   /// Pings a quiet plugin; ends one that does not answer. Returns nil when cancelled.

@@ -41,9 +41,10 @@ package actor PluginInstance {
   /// What the program that this process was before had running.
   var adopted: PluginHandover?
   /// Wakes the loop: a new specification, a wish to restart, or the end.
-  private let wakes = Mailbox<Void>(merge: { _, _ in true })
-  private var stopping = false
-  private var replacing = false
+  let wakes = Mailbox<Void>(merge: { _, _ in true })
+  private(set) var stopping = false
+  private(set) var replacing = false
+  var isFallingAsleep = false
   private var lastChange = 0
   /// The last lines on standard error, for messages.
   let lastWords = Locked<[String]>([])
@@ -79,6 +80,8 @@ package actor PluginInstance {
   static let quietLimit: Duration = .seconds(15)
   static let pingLimit: Duration = .seconds(10)
   static let shutdownLimit: Duration = .seconds(5)
+  /// After which one that runs on demand is ended. Shorter than `quietLimit`: pings are heard, too.
+  static let idleLimit: Duration = .seconds(10)
   /// Breaches of the protocol that are logged of one life.
   static let mostOdditiesTold = 20
 
@@ -153,7 +156,7 @@ package actor PluginInstance {
     if let life { await end(life, reason: "stopped") }
   }
 
-  private func end(_ life: Life, reason: String) async {
+  func end(_ life: Life, reason: String) async {
     if let link = life.link {
       // A refusal or a silence changes nothing: what follows ends it anyway.
       _ = try? await link.request(Shutdown(reason: reason), within: Self.shutdownLimit)
@@ -175,6 +178,10 @@ package actor PluginInstance {
       if stopping || Task.isCancelled { break }
       if case .postponed = ending { continue }
       if replacing { continue }
+      if case .asleep(let link) = ending {
+        await sleep(link)
+        continue
+      }
       let delay = decide(ending, uptime: surroundings.timekeeper.now() - began)
       await pause(delay)
     }
@@ -211,6 +218,8 @@ package actor PluginInstance {
     case ended(String, worked: Bool)
     /// It has not begun: the daemon was about to become another program.
     case postponed
+    /// Nobody needs it.
+    case asleep(PluginLink)
     /// Nothing will be different before the configuration or the file is.
     case misconfigured(String)
     case unconfigured(String)
@@ -219,7 +228,7 @@ package actor PluginInstance {
   /// How long to wait; nil means until woken.
   private func decide(_ ending: Ending, uptime: Duration) -> Duration? {
     switch ending {
-    case .postponed: return .zero
+    case .postponed, .asleep: return .zero
     case .unconfigured(let problem):
       enter(.unconfigured, problem: problem)
       return nil

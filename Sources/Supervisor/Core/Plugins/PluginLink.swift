@@ -37,6 +37,9 @@ package final class PluginLink: Sendable {
   /// Whether it has answered anything in this life: the sign that it works.
   package var hasWorked: Bool { worked.withLock { $0 } }
 
+  /// It may be ended while nobody needs it.
+  var isOnDemand: Bool { capabilities.onDemand == true && !isMessenger }
+
   package func offers(_ service: String) -> Bool { capabilities.services?.contains(service) == true }
 
   /// Asks something of the plugin. One that stays silent past the limit is taken to hang, and is restarted.
@@ -68,4 +71,8 @@ package protocol PluginAudience: Sendable {
   /// Must answer the request, now or later. Called in the order of arrival; a slow handling delays the next.
   func received(_ request: IncomingRequest, from link: PluginLink) async
   func disconnected(_ link: PluginLink) async
+  /// It has been ended because nobody needs it.
+  ///
+  /// - Parameter wake: starts it again.
+  func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async
 }

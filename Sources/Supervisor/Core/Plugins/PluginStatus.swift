@@ -1,7 +1,7 @@
 /// How a plugin instance is doing, for `status` and `plugins`.
 package struct PluginStatus: Sendable, Codable, Equatable {
   package enum State: String, Sendable, Codable {
-    case starting, running, waiting, failing, unconfigured, misconfigured, disabled, stopped
+    case starting, running, asleep, waiting, failing, unconfigured, misconfigured, disabled, stopped
   }
 
   package var name: String

@@ -185,6 +185,10 @@ package actor Router: PluginAudience {
     }
   }
 
+  package func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async {
+    await services.fellAsleep(link, wake: wake)
+  }
+
   func holder(_ instance: String) -> LinkHolder {
     if let holder = holders[instance] { return holder }
     let holder = LinkHolder()

@@ -15,6 +15,15 @@ package actor Services {
   /// Requests that ended a service, by what they carried: a second death sets the content aside.
   private var deaths: [String: Int] = [:]
   private var complained: Set<String> = []
+  /// Those whose plugin was ended because nobody needed it.
+  private var sleepers: [String: Sleeper] = [:]
+  /// Those that have been called and are not here yet.
+  private var waking: Set<String> = []
+
+  private struct Sleeper {
+    let link: PluginLink
+    let wake: @Sendable () -> Void
+  }
 
   /// A render may take a second; then plain splitting is better than waiting.
   static let renderLimit: Duration = .seconds(1)
@@ -30,12 +39,20 @@ package actor Services {
   }
 
   func connected(_ link: PluginLink) {
-    for service in link.capabilities.services ?? [] { holder(service).set(link) }
+    for service in link.capabilities.services ?? [] {
+      holder(service).set(link)
+      sleepers[service] = nil
+    }
     complained.subtract(link.capabilities.services ?? [])
   }
 
   func disconnected(_ link: PluginLink) {
     for holder in holders.values { holder.clear(link) }
+    sleepers = sleepers.filter { $0.value.link !== link }
+  }
+
+  func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) {
+    for service in link.capabilities.services ?? [] { sleepers[service] = Sleeper(link: link, wake: wake) }
   }
 
   private func holder(_ service: String) -> LinkHolder {
@@ -45,7 +62,20 @@ package actor Services {
     return holder
   }
 
-  private func link(for service: String) -> PluginLink? { holder(service).current }
+  /// The plugin that does this, woken if it sleeps; nil where none does at present.
+  private func link(for service: String) async -> PluginLink? {
+    if let link = holder(service).current { return link }
+    wake(service)
+    guard waking.contains(service) else { return nil }
+    defer { waking.remove(service) }
+    return await waitForLink(service)
+  }
+
+  private func wake(_ service: String) {
+    guard let sleeper = sleepers.removeValue(forKey: service) else { return }
+    waking.insert(service)
+    sleeper.wake()
+  }
 
   /// Says once, until the service is back, that something is done without it.
   private func complain(_ service: String, _ why: String) {
@@ -59,7 +89,7 @@ package actor Services {
   package func render(_ request: FormatRender, of message: String) async -> [FormatRender.Piece] {
     let text = request.text
     let identity = "render:\(message)"
-    if let link = link(for: FormatRender.method), deaths[identity, default: 0] < 2 {
+    if deaths[identity, default: 0] < 2, let link = await link(for: FormatRender.method) {
       do {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
         if Self.isSound(pieces, of: request) { return pieces }
@@ -91,7 +121,9 @@ package actor Services {
 
   package func toolLines(_ request: FormatTool) async -> [String] {
     // Without the formatter, or when it fails, the tools' names alone are shown.
-    if let link = link(for: FormatTool.method), let reply = try? await link.request(request, within: Self.renderLimit) {
+    if let link = await link(for: FormatTool.method),
+      let reply = try? await link.request(request, within: Self.renderLimit)
+    {
       return reply.lines
     }
     return request.calls.map { "🔧 \($0.name)" + ($0.failed == true ? " ✗" : "") }
@@ -140,6 +172,7 @@ package actor Services {
 
   /// A service that has just died is back within a moment: worth waiting for, since files cannot be asked for again.
   private func waitForLink(_ service: String) async -> PluginLink? {
+    wake(service)
     let holder = holder(service)
     let found = try? await withDeadline(Self.returnLimit, clock: clock) { await holder.wait() }
     return found ?? nil

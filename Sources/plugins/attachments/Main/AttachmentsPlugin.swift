@@ -34,6 +34,7 @@ import PluginSDK
     preparation.set(Preparation(limits: limits))
     var capabilities = Capabilities()
     capabilities.services = [AttachmentsPrepare.method]
+    capabilities.onDemand = true
     return capabilities
   }
 

@@ -16,6 +16,7 @@ import PluginSDK
     var capabilities = Capabilities()
     capabilities.services = [FormatRender.method, FormatTool.method]
     capabilities.dialects = Self.dialects
+    capabilities.onDemand = true
     return capabilities
   }
 
