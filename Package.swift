@@ -156,7 +156,7 @@ let package = Package(
     .testTarget(
       name: "FormatterTests", dependencies: ["Formatter", "RelayWire", "Supervisor", "TestSupport"],
       swiftSettings: strict),
-    .testTarget(name: "RelayWireTests", dependencies: ["RelayWire"], swiftSettings: strict),
+    .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(

@@ -39,6 +39,25 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.pluginState(of: "discord.default") == ["cursor": 2])
   }
 
+  @Test func `a message may be on its way when it is first stored`() async throws {
+    let store = try SQLiteStore(path: path)
+    let stage = MessageStage.dispatching(session: "s", after: "e1")
+    func accept(_ stage: MessageStage) async throws -> Bool {
+      try await withCheckedThrowingContinuation { continuation in
+        store.accept(message("1"), stage: stage, encoded: nil, state: nil) { continuation.resume(with: $0) }
+      }
+    }
+    #expect(try await accept(stage))
+    #expect(try await store.stage(of: message("1").key) == stage)
+    // Told once more, it is where it was.
+    #expect(try await !accept(.received))
+    #expect(try await store.stage(of: message("1").key) == stage)
+    // Its words may be with the agent.
+    #expect(try await store.replace(message("1").key, text: "other") == nil)
+    try await store.advance(message("1").key, to: .received)
+    #expect(try await store.stage(of: message("1").key) == .received)
+  }
+
   @Test func `the same id in another conversation is another message`() async throws {
     let store = try SQLiteStore(path: path)
     let other = ConversationKey(instance: "discord.default", conversation: "c2")

@@ -9,6 +9,9 @@ import Testing
     #"{\#(head),"text":"look at this"}"#,
     #"{\#(head),"text":"","time":1763841600.25,"mention":true}"#,
     #" { "text" : "Grüße 🦊" , \#(head) , "mention":false , "time":0 } "#,
+    #"{\#(head),"text":"a\nb"}"#, #"{\#(head),"text":"a","state":{"seen":{"c":"1"}}}"#,
+    #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm","title":"t"},"sender":{"id":"u","name":"Ann"}}"#,
+    #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"Ann","roles":["r"]}}"#,
   ])
   func `the usual is read as the general decoder reads it`(json: String) throws {
     let quick = try #require(Self.quick(json))
@@ -16,14 +19,15 @@ import Testing
   }
 
   @Test(arguments: [
-    #"{\#(head),"text":"a\nb"}"#, #"{\#(head),"text":"a\xb"}"#, "{\(head),\"text\":\"a\u{1}b\"}",
-    #"{\#(head),"text":"a","text":"b"}"#, #"{\#(head),"text":"a","state":{}}"#, #"{\#(head),"text":"a",}"#,
+    #"{\#(head),"text":"a\xb"}"#, #"{\#(head),"text":"a","state":null}"#, "{\(head),\"text\":\"a\u{1}b\"}",
+    #"{\#(head),"text":"a","text":"b"}"#, #"{\#(head),"text":"a","state":{]}"#, #"{\#(head),"text":"a",}"#,
     #"{\#(head),"text":"a"} x"#, #"{\#(head),"text":"a"#, #"{\#(head)}"#, #"{\#(head),"text":null}"#,
     #"{\#(head),"text":"a","time":01}"#, #"{\#(head),"text":"a","time":1e3}"#, #"{\#(head),"text":"a","time":1.}"#,
     #"{\#(head),"text":"a","mention":tru}"#, #"{\#(head),"text":"a","attachments":[]}"#,
     #"{"id":"1","text":"a","conversation":{"id":"c","kind":"cave"},"sender":{"id":"u","name":"Ann"}}"#,
-    #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm","title":"t"},"sender":{"id":"u","name":"Ann"}}"#,
+    #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm","directory":"/"},"sender":{"id":"u","name":"Ann"}}"#,
     #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"Ann","bot":true}}"#,
+    #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u","name":"Ann","roles":[1]}}"#,
     #"{"id":"1","text":"a","conversation":{"id":"c","kind":"dm"},"sender":{"id":"u"}}"#, "[]", "", "7",
   ])
   func `anything else is left to it`(json: String) {

@@ -102,7 +102,7 @@ package enum Discord {
   }
 
   package static func tell(_ command: JSONValue, _ discord: PythonServer) throws {
-    try discord.tell(String(decoding: try JSONCoding.encode(command), as: UTF8.self))
+    try discord.tell(String(decoding: JSONCoding.encode(command), as: UTF8.self))
   }
 
   package static func say(

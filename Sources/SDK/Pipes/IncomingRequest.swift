@@ -21,7 +21,8 @@ package final class IncomingRequest: Sendable {
   }
 
   /// The parameters, or a `WireError` fit to be the answer.
-  package func params<Params: Decodable>(_ type: Params.Type) throws(WireError) -> Params {
+  package func params<Params: WireRequest>(_ type: Params.Type) throws(WireError) -> Params {
+    if let usual = withEncodedParams(Params.readParams) { return usual }
     do {
       return try JSONCoding.decode(ParamsOf<Params>.self, from: line).params
     } catch {
@@ -57,6 +58,14 @@ package final class IncomingRequest: Sendable {
   package func reply(_ value: some Codable) {
     guard !answered.exchange(true, ordering: .relaxed) else { return }
     peer.answer(id, ResultLine(id: id, result: value))
+  }
+
+  package func reply(_ nothing: Empty) { reply(json: "{}") }
+
+  /// - Parameter request: what this answers, which may know how to write it quickly.
+  package func reply<Request: WireRequest>(_ value: Request.Reply, to request: Request.Type) {
+    guard !answered.exchange(true, ordering: .relaxed) else { return }
+    peer.answer(id) { try Request.writeReply(value, to: &$0) }
   }
 
   package func fail(_ error: WireError) {

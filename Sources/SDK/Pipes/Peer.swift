@@ -327,6 +327,11 @@ package final class Peer: Sendable {
   }
 
   func answer(_ id: RequestID, json: StaticString) {
+    answer(id) { $0 += UnsafeBufferPointer(start: json.utf8Start, count: json.utf8CodeUnitCount) }
+  }
+
+  /// - Parameter writeResult: appends the result as JSON.
+  func answer(_ id: RequestID, _ writeResult: (inout [UInt8]) throws -> Void) {
     settle(id)
     var line = Array(#"{"jsonrpc":"2.0","id":"#.utf8)
     switch id {
@@ -334,7 +339,11 @@ package final class Peer: Sendable {
     case .string(let text): JSONText.quote(text, into: &line)
     }
     line += #","result":"#.utf8
-    line += UnsafeBufferPointer(start: json.utf8Start, count: json.utf8CodeUnitCount)
+    do {
+      try writeResult(&line)
+    } catch {
+      return write(FailureLine(id: id, error: WireError(.internalError, "the answer is no JSON")))
+    }
     line += "}\n".utf8
     write(line)
   }

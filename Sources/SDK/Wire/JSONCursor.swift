@@ -111,6 +111,18 @@ public struct JSONCursor {
     JSONText.unescape(raw, into: &out)
     return String(decoding: out, as: UTF8.self)
   }
+
+  /// The same, and nil where it holds what no JSON string may: a control character, an unknown escape, or no UTF-8.
+  public mutating func validText() -> String? {
+    guard let (range, escaped) = string() else { return nil }
+    let raw = UnsafeRawBufferPointer(rebasing: bytes[range])
+    guard raw.allSatisfy({ $0 >= 0x20 }) else { return nil }
+    if !escaped { return String(validating: raw, as: UTF8.self) }
+    guard JSONText.hasValidEscapes(raw) else { return nil }
+    var out: [UInt8] = []
+    JSONText.unescape(raw, into: &out)
+    return String(validating: out, as: UTF8.self)
+  }
 }
 
 extension UnsafeRawBufferPointer {

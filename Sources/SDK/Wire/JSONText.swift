@@ -25,6 +25,28 @@ public enum JSONText {
     }
   }
 
+  /// Whether each backslash is followed by what RFC 8259 §7 lets follow it.
+  static func hasValidEscapes(_ raw: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index < raw.count {
+      guard raw[index] == 0x5C else {
+        index += 1
+        continue
+      }
+      guard index + 1 < raw.count else { return false }
+      switch raw[index + 1] {
+      case 0x22, 0x5C, 0x2F, UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"),
+        UInt8(ascii: "t"):
+        index += 2
+      case UInt8(ascii: "u"):
+        guard hexUnit(raw, index + 2) != nil else { return false }
+        index += 6
+      default: return false
+      }
+    }
+    return true
+  }
+
   /// Appends text as a JSON string, quotes included.
   public static func quote(_ text: String, into out: inout [UInt8]) {
     var text = text

@@ -6,6 +6,11 @@ public protocol WireRequest: Codable, Sendable {
   func writeParams(to line: inout [UInt8]) throws
   /// Reads the answer out of its whole line.
   static func readReply(from line: UnsafeRawBufferPointer) throws -> Reply
+  /// Reads parameters of the usual shape; nil leaves them to the general decoder, which says what is wrong with others.
+  /// Only what comes many times a second is read by hand.
+  static func readParams(_ params: UnsafeRawBufferPointer) -> Self?
+  /// Appends an answer as JSON.
+  static func writeReply(_ reply: Reply, to line: inout [UInt8]) throws
 }
 
 extension WireRequest {
@@ -15,6 +20,21 @@ extension WireRequest {
 
   public static func readReply(from line: UnsafeRawBufferPointer) throws -> Reply {
     try JSONCoding.decode(ResultOf<Reply>.self, from: line).result
+  }
+
+  public static func readParams(_ params: UnsafeRawBufferPointer) -> Self? { nil }
+
+  public static func writeReply(_ reply: Reply, to line: inout [UInt8]) throws {
+    line += try JSONCoding.encode(reply)
+  }
+
+  /// The parameters as JSON.
+  package var encodedParams: [UInt8] {
+    get throws {
+      var params: [UInt8] = []
+      try writeParams(to: &params)
+      return params
+    }
   }
 
   /// The whole request, newline included.
@@ -33,6 +53,8 @@ public struct Empty: Codable, Sendable, Equatable {
 
 extension WireRequest where Reply == Empty {
   public static func readReply(from line: UnsafeRawBufferPointer) throws -> Empty { Empty() }
+
+  public static func writeReply(_ reply: Empty, to line: inout [UInt8]) { line += "{}".utf8 }
 }
 
 extension WireRequest where Reply == Receipt {
@@ -52,5 +74,12 @@ extension WireRequest where Reply == Receipt {
     // What is not as it should be is left to the decoder, which says why.
     if let message { return Receipt(message: message, putOff: putOff) }
     return try JSONCoding.decode(ResultOf<Receipt>.self, from: line).result
+  }
+
+  public static func writeReply(_ reply: Receipt, to line: inout [UInt8]) {
+    line += #"{"message":"#.utf8
+    JSONText.quote(reply.message, into: &line)
+    if let putOff = reply.putOff { line += #","putOff":\#(putOff)"#.utf8 }
+    line.append(UInt8(ascii: "}"))
   }
 }

@@ -21,6 +21,9 @@ extension MessageStage {
     }
   }
 
+  /// The session's last entry before it.
+  var entryBefore: String? { if case .dispatching(_, let entry) = self { entry } else { nil } }
+
   init(code: Int, session: String?, entryBefore: String?) throws {
     switch code {
     case 0: self = .received
@@ -45,15 +48,15 @@ extension SQLiteStore: Store {
   private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
-    try await commits.write(try Self.acceptance(of: message, encoded: nil, state: state))
+    try await commits.write(try Self.acceptance(of: message, .received, encoded: nil, state: state))
   }
 
   package func accept(
-    _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
+    _ message: StoredMessage, stage: MessageStage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     do {
-      commits.write(try Self.acceptance(of: message, encoded: encoded, state: state), then: then)
+      commits.write(try Self.acceptance(of: message, stage, encoded: encoded, state: state), then: then)
     } catch {
       then(.failure(error))
     }
@@ -62,20 +65,24 @@ extension SQLiteStore: Store {
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
-    of message: StoredMessage, encoded: [UInt8]?, state: JSONValue?
+    of message: StoredMessage, _ stage: MessageStage, encoded: [UInt8]?, state: JSONValue?
   ) throws -> @Sendable (SQLiteConnection) throws -> Bool {
     let key = message.key.values
     let instance = message.key.conversation.instance
-    let body = try encoded ?? JSONCoding.encode(message.message)
-    let stateBody = try state.map { try JSONCoding.encode($0) }
+    var words = message.message
+    words.state = nil
+    let body = try encoded ?? words.encodedParams
+    let stateBody = state.map { JSONCoding.encode($0) }
     let isAnswer = message.isAnswer
     return { connection in
       if let stateBody { try Self.save(state: stateBody, of: instance, connection) }
       return try connection.run(
         """
-        INSERT INTO message (instance, conversation, id, stage, body, isAnswer) VALUES (?, ?, ?, 0, ?, ?)
+        INSERT INTO message (instance, conversation, id, stage, body, isAnswer, session, entryBefore)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING
-        """, key.0, key.1, key.2, .blob(body), .integer(isAnswer ? 1 : 0)) > 0
+        """, key.0, key.1, key.2, .integer(stage.code), .blob(body), .integer(isAnswer ? 1 : 0), .text(stage.session),
+        .text(stage.entryBefore)) > 0
     }
   }
 
@@ -126,8 +133,6 @@ extension SQLiteStore: Store {
   static func advance(
     _ key: MessageKey, to stage: MessageStage, at time: Double, _ connection: SQLiteConnection
   ) throws {
-    var before: String?
-    if case .dispatching(_, let entry) = stage { before = entry }
     let key = key.values
     // Where it goes, and what the session's last entry was, stay known until the message has ended.
     try connection.run(
@@ -135,7 +140,7 @@ extension SQLiteStore: Store {
       UPDATE message SET stage = ?4, session = ifnull(?5, session), entryBefore = ifnull(?6, entryBefore),
         endedAt = ?7, body = CASE WHEN ?7 IS NULL THEN body END
       WHERE \(whichMessage) AND endedAt IS NULL
-      """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(before),
+      """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(stage.entryBefore),
       .real(stage.isFinal ? time : nil))
   }
 
@@ -206,7 +211,7 @@ extension SQLiteStore: Store {
   }
 
   package func savePluginState(_ state: JSONValue, of instance: String) async throws {
-    let body = try JSONCoding.encode(state)
+    let body = JSONCoding.encode(state)
     try await commits.write { try Self.save(state: body, of: instance, $0) }
   }
 

@@ -14,10 +14,10 @@ extension OutboundRecord.Request {
 
   fileprivate func encoded() throws -> [UInt8] {
     switch self {
-    case .message(let request): try JSONCoding.encode(request)
+    case .message(let request): try request.encodedParams
     case .file(let request): try JSONCoding.encode(request)
     case .dialog(let request): try JSONCoding.encode(request)
-    case .edit(let request): try JSONCoding.encode(request)
+    case .edit(let request): try request.encodedParams
     case .close(let request): try JSONCoding.encode(request)
     }
   }

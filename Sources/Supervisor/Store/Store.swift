@@ -10,9 +10,11 @@ package protocol Store: Sendable {
   /// The same for who has more to store meanwhile: what arrives together shares a commit. Told in the order of the
   /// calls, on the store's thread.
   ///
-  /// - Parameter encoded: the message as JSON, where it is at hand.
+  /// - Parameters:
+  ///   - stage: how far it has come already.
+  ///   - encoded: the message as JSON, where it is at hand.
   func accept(
-    _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
+    _ message: StoredMessage, stage: MessageStage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
   /// Returns when everything given to the store before is stored, and told.
   func settled() async throws

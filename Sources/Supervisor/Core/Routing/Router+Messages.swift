@@ -141,6 +141,7 @@ extension Router {
   }
 
   private func begin(_ key: MessageKey) async -> Bool {
+    if case .some(.some(let session)) = bound[key.conversation] { host.ready.release(session, key) }
     do {
       try await store.advance(key, to: .handling)
       return true

@@ -14,8 +14,7 @@ extension Router {
       case Ping.method: request.reply(Empty())
       case StateSave.method: try await saveState(request, link)
       case MessageReceived.method:
-        let usual = request.withEncodedParams { MessageReceived(usual: $0) }
-        try receive(usual ?? request.params(MessageReceived.self), request, link)
+        try receive(request.params(MessageReceived.self), request, link)
       case MessageEdited.method: try await edited(request.params(MessageEdited.self), link, request)
       case MessageDeleted.method: try await deleted(request.params(MessageDeleted.self), link, request)
       case CommandInvoked.method: try invoked(request.params(CommandInvoked.self), link, request)
@@ -42,7 +41,7 @@ extension Router {
 
   private func saveState(_ request: IncomingRequest, _ link: PluginLink) async throws {
     let state = try request.params(StateSave.self).state
-    guard try JSONCoding.encode(state).count <= StateSave.maximumBytes else {
+    guard JSONCoding.encode(state).count <= StateSave.maximumBytes else {
       throw WireError(.invalidParams, "state.save: the state is over \(StateSave.maximumBytes) bytes")
     }
     try await store.savePluginState(state, of: link.name)
@@ -62,9 +61,15 @@ extension Router {
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message,
       isAnswer: Self.mayAnswer(message) && watchers.asks(key))
-    accepting.withLock { $0 += 1 }
+    // Nothing is before it that could change where it goes.
+    let before = accepting.withLock { count in
+      defer { count += 1 }
+      return count
+    }
+    let stage = before == 0 && inbox.isAwaited && !stored.isAnswer ? stageAtOnce(stored) : .received
     let encoded = message.state == nil ? request.encodedParams : nil
-    store.accept(stored, encoded: encoded, state: message.state) { [log, accepting] result in
+    store.accept(stored, stage: stage, encoded: encoded, state: message.state) { [log, accepting, host] result in
+      if (try? result.get()) != true, let session = stage.session { host.ready.release(session, stored.key) }
       switch result {
       case .success(let isNew):
         if isNew { inbox.post(.message(message, link)) }
@@ -75,6 +80,16 @@ extension Router {
       }
       accepting.withLock { $0 -= 1 }
     }
+  }
+
+  /// How far a message will have come when it is stored: on its way to the agent, where that waits for nothing else.
+  private func stageAtOnce(_ stored: StoredMessage) -> MessageStage {
+    let message = stored.message
+    guard Self.kind(of: message) == .words, !message.text.trimmingWhitespace().isEmpty,
+      message.attachments?.isEmpty != false, case .some(.some(let session)) = bound[stored.key.conversation],
+      let last = host.ready.claim(session, for: stored.key)
+    else { return .received }
+    return .dispatching(session: session, after: last)
   }
 
   /// Where people talk among themselves, only what names the bot or replies to it is for the agent.

@@ -163,6 +163,8 @@ extension Session {
     guard self.connection === connection else { return leaf ?? "" }
     lastLeaf = leaf
     isLeafCurrent = eventCount == self.eventCount
+    // What a session is to forget may be gone before its next message.
+    if isLeafCurrent, isIdle, memory == nil { surroundings.ready.ready(id, after: leaf ?? "") }
     return leaf ?? ""
   }
 

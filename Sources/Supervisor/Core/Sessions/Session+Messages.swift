@@ -108,6 +108,8 @@ extension Session {
       if case .prompt(var prompt) = queue[index], prompt.key == key {
         guard !prompt.isUncertain else { return .tooLate }
         guard prompt.typed != typed else { return .unchanged }
+        // It is stored as being on its way.
+        guard !surroundings.ready.hasClaim(id, key) else { return .tooLate }
         prompt.text = text
         prompt.typed = typed
         queue[index] = .prompt(prompt)
@@ -117,6 +119,7 @@ extension Session {
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
     guard run?.prompt?.typed != typed else { return .unchanged }
+    guard !surroundings.ready.hasClaim(id, key) else { return .tooLate }
     run?.prompt?.text = text
     run?.prompt?.typed = typed
     return .done

@@ -288,7 +288,13 @@ extension Session {
     var hasTold = false
     while run?.aborting == false, !closed {
       do {
-        return try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: last))
+        if let claim = surroundings.ready.claim(of: id) {
+          // Stored with the message itself.
+          if claim.message == prompt.key, claim.last == last { return surroundings.ready.take(id) }
+          if claim.message != prompt.key { try await surroundings.store.advance(claim.message, to: .received) }
+        }
+        try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: last))
+        return surroundings.ready.take(id)
       } catch {
         if !hasTold {
           surroundings.log("session \(name): a message is not given to the agent before that is stored: \(error)")

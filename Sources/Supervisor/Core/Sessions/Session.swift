@@ -54,7 +54,9 @@ package actor Session {
   /// The session's last entry when it was last asked for: only what is newer is asked for again.
   var lastLeaf: String?
   /// Nothing has happened in the session since.
-  var isLeafCurrent = false
+  var isLeafCurrent = false {
+    didSet { if oldValue, !isLeafCurrent { surroundings.ready.notReady(id) } }
+  }
   /// Events of the agent.
   var eventCount = 0
   var agent: AgentProgram?
@@ -249,6 +251,7 @@ package actor Session {
   /// Ends the session: what waits is dropped, what runs is stopped, and both are told.
   package func close() async {
     closed = true
+    surroundings.ready.take(id)
     let dropped = queue
     queue = []
     run?.aborting = true
@@ -312,6 +315,8 @@ package actor Session {
   }
 
   func advance(_ prompt: Prompt, _ stage: MessageStage) async {
+    // What is stored of it is no longer that it is on its way.
+    surroundings.ready.release(id, prompt.key)
     do {
       try await surroundings.store.advance(prompt.key, to: stage)
     } catch {

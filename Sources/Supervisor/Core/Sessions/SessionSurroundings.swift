@@ -11,6 +11,7 @@ package struct SessionSurroundings: Sendable {
   package var logLimits: LogFile.Limits
   package var places: SessionPlaces
   package var agents: AgentChoice
+  package var ready = ReadySessions()
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var log: @Sendable (String) -> Void
   /// Environment variables that agents must not see.

@@ -3,7 +3,7 @@ internal import RelayWire
 /// One message of the gateway.
 ///
 /// https://discord.com/developers/docs/events/gateway-events#payload-structure
-struct GatewayPayload: Decodable {
+struct GatewayPayload {
   enum Operation: Int {
     case dispatch = 0
     case heartbeat = 1
@@ -16,12 +16,8 @@ struct GatewayPayload: Decodable {
     case heartbeatAcknowledged = 11
   }
 
-  private enum CodingKeys: String, CodingKey {
-    case code = "op"
-    case data = "d"
-    case sequence = "s"
-    case event = "t"
-  }
+  /// JSON without a number of what it is.
+  struct Unreadable: Error {}
 
   var code: Int
   var data: JSONValue?
@@ -32,10 +28,14 @@ struct GatewayPayload: Decodable {
   var operation: Operation? { Operation(rawValue: code) }
 
   static func read(_ bytes: [UInt8]) throws -> GatewayPayload {
-    try JSONCoding.decode(GatewayPayload.self, from: bytes)
+    let value = try JSONCoding.decode(JSONValue.self, from: bytes)
+    guard let code = value["op"]?.integerValue.flatMap({ Int(exactly: $0) }) else { throw Unreadable() }
+    return GatewayPayload(
+      code: code, data: value["d"], sequence: value["s"]?.integerValue.flatMap { Int(exactly: $0) },
+      event: value["t"]?.stringValue)
   }
 
-  static func text(_ operation: Operation, _ data: JSONValue) throws -> [UInt8] {
-    try JSONCoding.encode(["op": .integer(Int64(operation.rawValue)), "d": data] as JSONValue)
+  static func text(_ operation: Operation, _ data: JSONValue) -> [UInt8] {
+    JSONCoding.encode(["op": .integer(Int64(operation.rawValue)), "d": data] as JSONValue)
   }
 }

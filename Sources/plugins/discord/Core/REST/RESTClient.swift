@@ -140,7 +140,7 @@ actor RESTClient {
     request.timeoutSeconds = max(1, Int(limit.components.seconds))
     request.proxy = settings.proxy
     if let body {
-      guard let bytes = try? JSONCoding.encode(body) else { throw .unreachable("the request is no JSON") }
+      let bytes = JSONCoding.encode(body)
       request.body =
         file.map { file in
           .multipart([
