@@ -108,6 +108,29 @@ extension EndToEnd {
       }
     }
 
+    @Test func `another daemon that answers with the same token is told of`() async throws {
+      try await Discord.run("dms: true", top: "") { discord, relay in
+        try Discord.say("hello", to: discord)
+        await Discord.waitForText("You wrote: hello", at: discord)
+        let good = try await relay.command("doctor").output.joined(separator: "\n")
+        #expect(!good.contains("two daemons"), "its own messages are nobody else's: \(good)")
+        // The bot's own message, sent by somebody else.
+        for place in [Discord.other, Discord.general] {
+          try Discord.say(
+            "You wrote: hello", by: "900000000000000001", isGuild: true, channel: place,
+            with: ["nonce": "rzzzzz.0123456789ABCDEF01"], to: discord)
+        }
+        // What happens at Discord is handled in order.
+        try Discord.say("again", to: discord)
+        await Discord.waitForText("You wrote: again", at: discord)
+        let bad = try await relay.command("doctor").output.joined(separator: "\n")
+        #expect(bad.contains("two daemons on one token: another one answered in channel \(Discord.general)"), "\(bad)")
+        let log = try await relay.command("logs", "discord/default").output.joined(separator: "\n")
+        #expect(log.contains("another pi-relay answers with this bot's token in channel \(Discord.general)"), "\(log)")
+        #expect(!log.contains("token in channel \(Discord.other)"))
+      }
+    }
+
     @Test func `doctor says that somebody cannot be written to, and why`() async throws {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "fail", "statuses": [[403, 50007], [403, 50007]]}"#)

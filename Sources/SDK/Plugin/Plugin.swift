@@ -29,7 +29,7 @@ public protocol Plugin: Sendable {
   func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply
 
   /// Looks whether a configuration works. Called instead of `start`, in a life of its own.
-  func check(_ config: JSONValue) async throws -> [CheckRequest.Finding]
+  func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding]
 
   // What the host may ask. Each answers `methodNotFound` unless implemented.
 
@@ -73,7 +73,7 @@ extension Plugin {
   public func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
     throw Self.unsupported(SetupRequest.method)
   }
-  public func check(_ config: JSONValue) async throws -> [CheckRequest.Finding] {
+  public func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
     throw Self.unsupported(CheckRequest.method)
   }
   public func run() async throws {}

@@ -74,7 +74,7 @@ extension Plugin {
         return nil
       }
       if request.method == CheckRequest.method {
-        let findings = try await Self().check(try request.params(CheckRequest.self).config)
+        let findings = try await Self().check(try request.params(CheckRequest.self))
         request.reply(CheckRequest.Reply(findings: findings))
         return nil
       }

@@ -1,5 +1,6 @@
 import RelayConfig
 import RelayPipes
+import RelayStore
 import RelayWire
 import Supervisor
 
@@ -19,7 +20,10 @@ extension Doctor {
       do {
         let trial = try PluginTrial(
           path: path, environment: surroundings.environment, folder: surroundings.folders.home)
-        await check(messenger, trial, note)
+        var state: JSONValue?
+        // A database that cannot be read is told of by itself.
+        do { state = try SQLiteStore.keptState(of: messenger.name, in: surroundings.folders.database) } catch {}
+        await check(messenger, state, trial, note)
         await trial.end()
       } catch {
         note(false, "\(messenger.name): \(error)")
@@ -27,9 +31,12 @@ extension Doctor {
     }
   }
 
-  private func check(_ messenger: Config.Messenger, _ trial: PluginTrial, _ note: (Bool, String) -> Void) async {
+  private func check(
+    _ messenger: Config.Messenger, _ state: JSONValue?, _ trial: PluginTrial, _ note: (Bool, String) -> Void
+  ) async {
     do {
-      let reply = try await trial.peer.request(CheckRequest(config: messenger.settings), within: .seconds(60))
+      let request = CheckRequest(config: messenger.settings, state: state)
+      let reply = try await trial.peer.request(request, within: .seconds(60))
       for finding in reply.findings { note(finding.isGood, "\(messenger.name): \(finding.text)") }
     } catch {
       // One that does not know the request cannot say.

@@ -2,6 +2,7 @@ internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
 internal import RelayPipes
+package import RelayWire
 
 /// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, one
 /// reader.
@@ -56,6 +57,20 @@ package final class SQLiteStore: Sendable {
       guard trouble == ["ok"] else {
         throw StoreError("\(path) is damaged (\(trouble.joined(separator: "; "))); run: pi-relayd doctor --repair")
       }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// What a plugin has kept, beside a daemon that may be running; nil where there is nothing.
+  package static func keptState(of instance: String, in path: String) throws(StoreError) -> JSONValue? {
+    guard access(path, R_OK) == 0 else { return nil }
+    do {
+      let connection = try SQLiteConnection(path: path)
+      try connection.execute("PRAGMA busy_timeout = 1000")
+      return try connection.rows("SELECT body FROM pluginState WHERE instance = ?", .text(instance)) {
+        try JSONCoding.decode(JSONValue.self, from: $0.blob(0))
+      }.first
     } catch {
       throw StoreError(error, path: path)
     }

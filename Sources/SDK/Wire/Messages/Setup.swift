@@ -78,6 +78,11 @@ public struct CheckRequest: WireRequest {
   }
 
   public var config: JSONValue
+  /// What the instance has kept, which may say what went wrong while it ran.
+  public var state: JSONValue?
 
-  public init(config: JSONValue) { self.config = config }
+  public init(config: JSONValue, state: JSONValue? = nil) {
+    self.config = config
+    self.state = state
+  }
 }

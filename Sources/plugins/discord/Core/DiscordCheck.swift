@@ -1,15 +1,19 @@
+internal import FoundationEssentials
 package import PluginSDK
 
 /// Looks whether a configuration works at Discord.
 package enum DiscordCheck {
-  package static func findings(_ config: JSONValue) async throws -> [CheckRequest.Finding] {
-    let settings = try JSONCoding.convert(config, to: DiscordSettings.self)
+  /// Seconds for which another program that has answered is told of.
+  private static let memory = 86_400.0
+
+  package static func findings(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
+    let settings = try JSONCoding.convert(request.config, to: DiscordSettings.self)
     guard settings.problems.isEmpty else {
       return settings.problems.map { .init(false, "\($0.path) \($0.message)") }
     }
     let portal = DiscordPortal(token: settings.token ?? "", api: settings.api, proxy: settings.proxy)
     do {
-      return try await findings(settings, portal)
+      return try await findings(settings, portal) + others(DiscordState(request.state))
     } catch {
       return [.init(false, "Discord: \(error.asDeliveryFailure.wireError.message)")]
     }
@@ -31,6 +35,19 @@ package enum DiscordCheck {
         : .init(true, "the bot is in \(guilds.joined(separator: ", "))"))
     for channel in settings.channels ?? [] { findings.append(await finding(channel, portal)) }
     return findings
+  }
+
+  /// Who else answers with this token, where this one does.
+  private static func others(_ state: DiscordState) -> [CheckRequest.Finding] {
+    let now = Date().timeIntervalSince1970
+    guard let other = state.other, now - other.time < memory else { return [] }
+    let minutes = Int((now - other.time) / 60)
+    return [
+      .init(
+        false,
+        "two daemons on one token: another one answered in channel \(other.channel) \(minutes) min ago; "
+          + "give each machine channels of its own and dms: true to one of them, or a bot of its own")
+    ]
   }
 
   private static func finding(_ channel: String, _ portal: DiscordPortal) async -> CheckRequest.Finding {

@@ -37,7 +37,7 @@ extension DiscordMessenger {
     _ body: [String: JSONValue], key: String, file: HTTPRequest.Part? = nil, in channel: String
   ) async throws -> Receipt {
     var body = body
-    body["nonce"] = .string(Self.nonce(of: key))
+    body["nonce"] = .string(token.nonce(of: key))
     // The same nonce again within a few minutes answers with the message that there is.
     body["enforce_nonce"] = true
     let answer = try await ask(.createMessage(in: channel), .object(body), file: file)
@@ -173,7 +173,4 @@ extension DiscordMessenger {
       throw error.asDeliveryFailure
     }
   }
-
-  /// At most 25 characters, the same for the same key.
-  static func nonce(of key: String) -> String { String(key.filter { $0 != "-" }.suffix(25)) }
 }

@@ -17,6 +17,7 @@ package actor DiscordMessenger {
   let uploads: UploadLimits
   let typing: TypingIndicator
   let streaming: StreamingEdits
+  let token: SharedToken
   let nursery = Nursery()
   private let gateway = Latch<GatewayClient>()
   private var presence: String?
@@ -40,6 +41,7 @@ package actor DiscordMessenger {
     rest = RESTClient(
       .init(base: settings.api ?? Self.usualAPI, token: settings.token ?? "", proxy: settings.proxy))
     state = DiscordState(host.about.state)
+    token = SharedToken(folder: host.about.dataDir)
     channels = Channels(settings, heard: state.watermarks.map(\.channel), rest)
     typing = TypingIndicator(rest)
     streaming = StreamingEdits(rest, log: { host.log($0) })
@@ -182,7 +184,9 @@ package actor DiscordMessenger {
   /// - Returns: whether the host has stored the state with it.
   private func received(_ data: JSONValue) async throws -> Bool {
     let isAddressed = DiscordMessages.isAddressed(data, state.me)
-    guard let place = try await place(of: data, isAddressed: isAddressed),
+    let found = try await place(of: data, isAddressed: isAddressed)
+    if let found, token.isAnothers(data, me: state.me) { return try await noteOther(in: found) }
+    guard let place = found,
       var message = DiscordMessages.received(data, in: place, me: state.me)
     else {
       // Talk among others in a place where the bot has been mentioned: not to be looked through again after a break.
@@ -203,6 +207,18 @@ package actor DiscordMessenger {
     guard reply.stored else { return false }
     keptSequence = session?.sequence ?? 0
     acknowledge(message)
+    return true
+  }
+
+  /// Another program answers here.
+  ///
+  /// - Returns: whether the host has stored that.
+  private func noteOther(in place: Conversation) async throws -> Bool {
+    guard state.noteOther(in: place.id, now: Date().timeIntervalSince1970) else { return false }
+    host.log(
+      "another pi-relay answers with this bot's token in \(place.title.map { "#\($0)" } ?? "channel \(place.id)"), too: "
+        + "give each machine channels of its own, and dms: true to one of them")
+    try await keep()
     return true
   }
 

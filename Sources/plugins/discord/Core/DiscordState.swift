@@ -9,6 +9,26 @@ struct DiscordState: Sendable {
   var gateway: GatewaySession?
   /// The bot's own id, which Discord does not tell again where a session is resumed.
   var me: String?
+  /// Where and when (in seconds since 1970) another program was last seen to answer with this token.
+  struct Other: Sendable, Equatable {
+    var channel: String
+    var time: Double
+
+    init(channel: String, time: Double) {
+      self.channel = channel
+      self.time = time
+    }
+
+    init?(kept: JSONValue?) {
+      guard let channel = kept?["channel"]?.stringValue, let time = kept?["time"]?.integerValue else { return nil }
+      self.init(channel: channel, time: Double(time))
+    }
+
+    /// Seconds in which it is not told again.
+    static let pause = 3_600.0
+  }
+
+  private(set) var other: Other?
   /// Newest last.
   private(set) var watermarks: [(channel: String, message: String)] = []
 
@@ -17,6 +37,7 @@ struct DiscordState: Sendable {
   init(_ kept: JSONValue?) {
     gateway = GatewaySession(kept: kept?["gateway"])
     me = kept?["me"]?.stringValue
+    other = Other(kept: kept?["other"])
     if case .array(let channels)? = kept?["missed"] { missed = Set(channels.compactMap(\.stringValue)) }
     guard case .array(let pairs)? = kept?["seen"] else { return }
     for pair in pairs {
@@ -33,6 +54,7 @@ struct DiscordState: Sendable {
     ]
     if !missed.isEmpty { state["missed"] = .array(missed.sorted().map { .string($0) }) }
     if let me { state["me"] = .string(me) }
+    if let other { state["other"] = ["channel": .string(other.channel), "time": .integer(Int64(other.time))] }
     if let gateway { state["gateway"] = gateway.asJSON }
     return .object(state)
   }
@@ -51,6 +73,13 @@ struct DiscordState: Sendable {
       let oldest = watermarks.firstIndex(where: { !kept.contains($0.channel) })
     else { return }
     watermarks.remove(at: oldest)
+  }
+
+  /// - Returns: false when that was noted not long ago.
+  mutating func noteOther(in channel: String, now: Double) -> Bool {
+    if let other, now - other.time < Other.pause { return false }
+    other = Other(channel: channel, time: now)
+    return true
   }
 
   /// What was written in a channel could not be fetched: its watermark stays until it is.

@@ -20,7 +20,9 @@ import PluginSDK
     try await DiscordSetup(dialogue, known: known).run()
   }
 
-  func check(_ config: JSONValue) async throws -> [CheckRequest.Finding] { try await DiscordCheck.findings(config) }
+  func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
+    try await DiscordCheck.findings(request)
+  }
 
   func run() async throws { try await started.run() }
 
