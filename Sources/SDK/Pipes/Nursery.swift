@@ -26,6 +26,12 @@ package final class Nursery: Sendable {
   }
 
   package func run() async {
+    guard usual != nil else { return await bear() }
+    // Most births happen on the loop: no other thread is woken for them.
+    await withTaskExecutorPreference(EventLoop.shared) { await bear() }
+  }
+
+  private func bear() async {
     await withDiscardingTaskGroup { group in
       while let birth = await births.next() {
         group.addTask(executorPreference: birth.executor ?? usual) { await birth.body() }

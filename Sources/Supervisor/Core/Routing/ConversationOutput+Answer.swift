@@ -29,7 +29,7 @@ extension ConversationOutput {
     flushScheduled = true
     flushNumber += 1
     let number = flushNumber
-    nursery.add { [self, timekeeper] in
+    nursery.add(on: EventLoop.shared) { [self, timekeeper] in
       if await timekeeper.sleep(for: wait) { post(.flush(number)) }
     }
   }

@@ -160,7 +160,7 @@ actor ConversationOutput {
       // What waits behind it need not wait for the disk: ends that come together share a commit.
       if items.isEmpty { return await delivery.end(end) }
       ending.withLock { $0 += 1 }
-      nursery.add { [delivery, ending] in
+      nursery.add(on: EventLoop.shared) { [delivery, ending] in
         await delivery.end(end)
         ending.withLock { $0 -= 1 }
       }
@@ -192,7 +192,7 @@ actor ConversationOutput {
       // Not at once: first of all the message goes to the agent.
       runNumber += 1
       let number = runNumber
-      nursery.add { [self, timekeeper] in
+      nursery.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowStart) { post(.runIsSlow(number)) }
       }
     case .agentStarted: await startTyping()
@@ -204,7 +204,7 @@ actor ConversationOutput {
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
       running[id] = FormatTool.Call(name: name, arguments: arguments)
-      nursery.add { [self, timekeeper] in
+      nursery.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowTool) { post(.toolIsSlow(id)) }
       }
     case .toolEnded(let id, let name, let failed, let images):

@@ -66,7 +66,7 @@ extension Session {
   private func endWhenQuiet() {
     quietNumber += 1
     let mine = quietNumber
-    nursery.add { [self, timekeeper = surroundings.timekeeper] in
+    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
       if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietly(mine) }
     }
   }
@@ -115,7 +115,7 @@ extension Session {
   func keepOpen(_ dialog: PiDialog) {
     openDialogs[dialog.id] = dialog
     guard let timeout = dialog.timeout else { return }
-    nursery.add { [self, timekeeper = surroundings.timekeeper] in
+    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
       if await timekeeper.sleep(for: .milliseconds(timeout)) { await expire(dialog.id) }
     }
   }

@@ -181,13 +181,13 @@ extension Session {
       nursery.add(on: prepared.images.isEmpty ? EventLoop.shared : nil) { [self] in
         await send(prepared, connection, number)
       }
-      nursery.add { [self] in await watchStart(connection, number, startIsOver) }
+      nursery.add(on: EventLoop.shared) { [self] in await watchStart(connection, number, startIsOver) }
     }
   }
 
   private func watchTime(_ number: Int, _ over: Mailbox<Void>) {
     guard let limit = settings.callTimeout else { return }
-    nursery.add { [self, clock = surroundings.timekeeper.clock] in
+    nursery.add(on: EventLoop.shared) { [self, clock = surroundings.timekeeper.clock] in
       do {
         try await withDeadline(limit, clock: clock) { _ = await over.next() }
       } catch {
@@ -263,7 +263,7 @@ extension Session {
   func resumeHandling() {
     guard run?.isAnswered == true, run?.started == false, openDialogs.isEmpty, let connection else { return }
     let number = runNumber
-    nursery.add { [self] in await settleHandled(connection, number) }
+    nursery.add(on: EventLoop.shared) { [self] in await settleHandled(connection, number) }
   }
 
   private func timeOut(_ number: Int, _ limit: Duration) async {
