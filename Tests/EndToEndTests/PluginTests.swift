@@ -21,6 +21,26 @@ extension EndToEnd {
       try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-\(kind)")
     }
 
+    @Test func `services that nobody needs sleep, and are there when somebody does`() async throws {
+      try await RelayFixture.run { relay in
+        let services = ["formatter", "attachments"]
+        try await relay.waitForStatus { status in
+          services.allSatisfy { name in status.plugins.contains { $0.name == name && $0.state == .asleep } }
+        }
+        let spool = await relay.messenger.lastInitialize?.spoolDir ?? ""
+        try Data("what is in the file".utf8).write(to: URL(filePath: spool + "/1"))
+        try await relay.messenger.say(
+          "look", id: "1", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).contains { $0.contains("what is in the file") })
+        try await relay.messenger.say("/table", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        // Drawn as only the formatter draws it.
+        #expect(await relay.messenger.texts(role: .answer).contains { !$0.contains("|------|") && $0.contains("中継") })
+        #expect(try await relay.status().plugins.allSatisfy { $0.restarts == 0 })
+      }
+    }
+
     @Test func `a plugin dropped into the folder runs, one taken out stops`() async throws {
       try await RelayFixture.run { relay in
         try drop("floods", into: relay)

@@ -54,6 +54,19 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a native command that waits is carried out by the next daemon`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/slow 500", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let command = CommandInvoked(
+          id: "7", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), name: "followup",
+          arguments: "and then this")
+        #expect(try await relay.messenger.request(command).stored)
+        try await relay.killAndStart()
+        await relay.messenger.waitForText("You wrote: and then this")
+      }
+    }
+
     @Test func `a message that was growing is completed with all that it showed`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")

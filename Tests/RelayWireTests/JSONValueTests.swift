@@ -39,6 +39,11 @@ import Testing
     #expect(throws: JSONSyntaxError.self) { try JSONCoding.decode(JSONValue.self, from: [0x22, 0xFF, 0x22]) }
   }
 
+  @Test func `what the general decoder reads is read, however deep`() throws {
+    let deep = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
+    #expect(try quick(deep) == general(deep))
+  }
+
   @Test func `a stack's end is not reached`() {
     let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
     #expect(throws: JSONSyntaxError.self) { try quick(deep) }

@@ -1,3 +1,4 @@
+import RelayWire
 import Testing
 
 @testable import Supervisor
@@ -15,6 +16,36 @@ import Testing
   ])
   func `tokens of well-known services are taken out`(secret: String) {
     #expect(usual.apply(to: "it is \(secret) she said\nand more") == "it is [redacted] she said\nand more")
+  }
+
+  @Test(arguments: [
+    "https://x-access-token:" + "gh" + "p_abcdefghijklmnop1234@github.com/a", "token:" + "sk-" + "abcdefghijklmnop1234",
+    "Authorization:" + "Bearer abcdef0123456789abcdef", "env:API_KEY=" + "hunter22",
+    "https://api.telegram.org/bot" + "123456789:" + "AAE9xKq0Z_abcdefghijklmnop/getMe",
+  ])
+  func `wherever they stand`(text: String) {
+    #expect(usual.apply(to: text).contains("[redacted]"), "\(usual.apply(to: text))")
+  }
+
+  @Test func `lines may end as elsewhere, and arguments are looked through whole`() {
+    let redaction = Redaction(["^private:.*$", "ACME-[0-9]{6}"])
+    #expect(redaction.apply(to: "a\r\nprivate: b\r\nc") == "a\r\n[redacted]\r\nc")
+    #expect(
+      redaction.apply(to: ["command": "echo ACME-123456", "list": ["ACME-654321", 1]] as JSONValue)
+        == ["command": "echo [redacted]", "list": ["[redacted]", 1]])
+  }
+
+  @Test func `what is withheld is not lost where the whole says something else`() {
+    let redaction = Redaction(["ACME-[0-9]{6}"])
+    var stream = StreamedText()
+    stream.append("one\ntwo ACME-123456", through: redaction)
+    stream.complete(with: "", through: redaction)
+    #expect(stream.source == "one\ntwo [redacted]")
+    // Switched off by the next program.
+    var other = StreamedText()
+    other.append("half ", through: redaction)
+    other.append("a line\n", through: Redaction([]))
+    #expect(other.source == "half a line\n")
   }
 
   @Test(arguments: [
@@ -43,7 +74,7 @@ import Testing
     var stopped = stream
     stopped.release(through: redaction)
     #expect(stopped.source == "first [redacted] line\nsecond [redacted]")
-    stream.complete(with: redaction.apply(to: "first ACME-123456 line\nsecond ACME-654321 end"))
+    stream.complete(with: redaction.apply(to: "first ACME-123456 line\nsecond ACME-654321 end"), through: redaction)
     #expect(stream.source == "first [redacted] line\nsecond [redacted] end")
   }
 

@@ -10,7 +10,7 @@ public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
 // not, one type after another, and takes many times as long.
 extension JSONValue {
   /// Values in values that are read; more would be a stack's end.
-  private static let deepest = 256
+  private static let deepest = 512
 
   /// Reads JSON text. Half of a surrogate pair is read as U+FFFD.
   ///

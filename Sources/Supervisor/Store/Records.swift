@@ -44,6 +44,18 @@ package enum MessageStage: Sendable, Equatable {
   }
 }
 
+/// A message that was stored as on its way to an agent, which is given another first.
+package struct Overtaken: Sendable, Equatable {
+  package var message: MessageKey
+  /// What is stored as the session's last entry before it.
+  package var last: String
+
+  package init(message: MessageKey, last: String) {
+    self.message = message
+    self.last = last
+  }
+}
+
 package struct StoredMessage: Sendable, Equatable {
   package var key: MessageKey
   package var message: MessageReceived

@@ -48,11 +48,11 @@ extension SQLiteStore: Store {
   private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
-    try await commits.write(try Self.acceptance(of: message, .received, encoded: nil, state: state))
+    try await commits.write(try Self.acceptance(of: message, { .received }, encoded: nil, state: state))
   }
 
   package func accept(
-    _ message: StoredMessage, stage: MessageStage, encoded: [UInt8]?, state: JSONValue?,
+    _ message: StoredMessage, stage: @escaping @Sendable () -> MessageStage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     do {
@@ -65,7 +65,7 @@ extension SQLiteStore: Store {
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
-    of message: StoredMessage, _ stage: MessageStage, encoded: [UInt8]?, state: JSONValue?
+    of message: StoredMessage, _ stage: @escaping @Sendable () -> MessageStage, encoded: [UInt8]?, state: JSONValue?
   ) throws -> @Sendable (SQLiteConnection) throws -> Bool {
     let key = message.key.values
     let instance = message.key.conversation.instance
@@ -76,6 +76,7 @@ extension SQLiteStore: Store {
     let isAnswer = message.isAnswer
     return { connection in
       if let stateBody { try Self.save(state: stateBody, of: instance, connection) }
+      let stage = stage()
       return try connection.run(
         """
         INSERT INTO message (instance, conversation, id, stage, body, isAnswer, session, entryBefore)
@@ -89,6 +90,37 @@ extension SQLiteStore: Store {
   package func advance(_ key: MessageKey, to stage: MessageStage) async throws {
     let time = now()
     try await commits.write { try Self.advance(key, to: stage, at: time, $0) }
+  }
+
+  package func dispatch(
+    _ key: MessageKey, to session: String, after last: String?, before overtaken: Overtaken?
+  ) async throws {
+    let time = now()
+    try await commits.write { connection in
+      if let overtaken {
+        let key = overtaken.message.values
+        try connection.run(
+          """
+          UPDATE message SET stage = 0, entryBefore = NULL
+          WHERE \(Self.whichMessage) AND stage = 2 AND session = ?4 AND entryBefore = ?5 AND endedAt IS NULL
+          """, key.0, key.1, key.2, .text(session), .text(overtaken.last))
+      }
+      try Self.advance(key, to: .dispatching(session: session, after: last), at: time, connection)
+    }
+  }
+
+  package func dispatching(to session: String) async throws -> [(message: MessageKey, after: String)] {
+    try await read { connection in
+      try connection.rows(
+        """
+        SELECT instance, conversation, id, entryBefore FROM message
+        WHERE session = ? AND stage = 2 AND entryBefore IS NOT NULL AND endedAt IS NULL
+        """, .text(session)
+      ) { row in
+        let place = ConversationKey(instance: row.text(0), conversation: row.text(1))
+        return (MessageKey(conversation: place, id: row.text(2)), row.text(3))
+      }
+    }
   }
 
   package func end(_ end: MessageEnd) async throws {

@@ -11,15 +11,19 @@ package protocol Store: Sendable {
   /// calls, on the store's thread.
   ///
   /// - Parameters:
-  ///   - stage: how far it has come already.
+  ///   - stage: how far it has come already; asked in the step that stores it.
   ///   - encoded: the message as JSON, where it is at hand.
   func accept(
-    _ message: StoredMessage, stage: MessageStage, encoded: [UInt8]?, state: JSONValue?,
+    _ message: StoredMessage, stage: @escaping @Sendable () -> MessageStage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
   /// Returns when everything given to the store before is stored, and told.
   func settled() async throws
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
+  /// Stores that a message is on its way to the agent, and in the same step that one which was to be is not.
+  func dispatch(_ key: MessageKey, to session: String, after last: String?, before overtaken: Overtaken?) async throws
+  /// Messages that are stored as on their way to a session's agent, with the session's last entry before each.
+  func dispatching(to session: String) async throws -> [(message: MessageKey, after: String)]
   /// Stores the end of a message; who it is for is told of it only then.
   func end(_ end: MessageEnd) async throws
   /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.

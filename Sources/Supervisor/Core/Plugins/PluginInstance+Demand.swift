@@ -13,14 +13,15 @@ extension PluginInstance {
         guard await timekeeper.sleep(for: rest) else { return }
         continue
       }
-      // Nobody finds it from here on; somebody may have found it before.
-      await surroundings.audience.disconnected(link)
-      if !link.awaitsAnswers, !stopping, !replacing {
-        isFallingAsleep = true
-        return await end(life, reason: "idle")
+      // Left over from wishes that have been fulfilled. From here on it may be called, before it has ended even.
+      wakes.drain()
+      guard await surroundings.audience.mayEnd(link, wake: { [wakes] in wakes.post(()) }) else {
+        guard await timekeeper.sleep(for: Self.idleLimit) else { return }
+        continue
       }
-      await surroundings.audience.connected(link)
-      guard await timekeeper.sleep(for: Self.idleLimit) else { return }
+      guard !stopping, !replacing else { return }
+      isFallingAsleep = true
+      return await end(life, reason: "idle")
     }
   }
 
@@ -32,12 +33,8 @@ extension PluginInstance {
 
   /// Waits until it is needed, or anything else is wished of it.
   func sleep(_ link: PluginLink) async {
-    // Left over from wishes that have been fulfilled.
-    wakes.drain()
-    guard !stopping, !replacing else { return }
+    if link.hasWorked { forgetFailures() }
     enter(.asleep)
-    let wakes = wakes
-    await surroundings.audience.fellAsleep(link) { wakes.post(()) }
     _ = await wakes.next()
     if stopping { await surroundings.audience.disconnected(link) }
   }

@@ -132,8 +132,10 @@ extension PluginInstance {
     }
     peer.close()
     await child.tearDown([], clock: timekeeper.clock)
+    // Who is asleep can be called.
+    if takeFallingAsleep() { return .asleep(link) }
     await audience.disconnected(link)
-    return takeFallingAsleep() ? .asleep(link) : .ended(why, worked: link.hasWorked)
+    return .ended(why, worked: link.hasWorked)
   }
 
   /// Pings a quiet plugin; ends one that does not answer. Returns nil when cancelled.

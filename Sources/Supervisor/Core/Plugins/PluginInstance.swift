@@ -133,10 +133,15 @@ package actor PluginInstance {
     await restart()
   }
 
-  /// Ends the present life in good order and begins another at once.
-  package func restart() async {
+  func forgetFailures() {
+    guard history.failures > 0 else { return }
     history = RestartPolicy.History()
     surroundings.store.saveBackoffSoon(nil, of: name)
+  }
+
+  /// Ends the present life in good order and begins another at once.
+  package func restart() async {
+    forgetFailures()
     replacing = true
     if let life { await end(life, reason: "replaced") }
     wakes.post(())

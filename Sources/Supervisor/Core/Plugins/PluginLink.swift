@@ -71,8 +71,8 @@ package protocol PluginAudience: Sendable {
   /// Must answer the request, now or later. Called in the order of arrival; a slow handling delays the next.
   func received(_ request: IncomingRequest, from link: PluginLink) async
   func disconnected(_ link: PluginLink) async
-  /// It has been ended because nobody needs it.
+  /// Asks whether nobody needs it just now; then it is asked nothing more in this life.
   ///
   /// - Parameter wake: starts it again.
-  func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async
+  func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool
 }

@@ -232,7 +232,7 @@ extension ConversationOutput {
     flushScheduled = false
     flushNumber += 1
     let text = redaction.apply(to: message.text)
-    stream.complete(with: text)
+    stream.complete(with: text, through: redaction)
     if !stream.isEmpty {
       await flushTools()
       await flush(final: true)

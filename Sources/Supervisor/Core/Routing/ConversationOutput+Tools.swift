@@ -38,7 +38,16 @@ extension ConversationOutput {
     finished = []
     guard settings.output != .final else { return }
     let dialect = capabilities.dialect ?? "plain"
-    let lines = await services.toolLines(FormatTool(calls: calls, dialect: dialect))
+    // Before the formatter cuts them: half of a secret looks like none.
+    let shown =
+      redaction.isEmpty
+      ? calls
+      : calls.map { call in
+        var call = call
+        call.arguments = redaction.apply(to: call.arguments)
+        return call
+      }
+    let lines = await services.toolLines(FormatTool(calls: shown, dialect: dialect))
     await say(lines.joined(separator: "\n"), .tools)
   }
 

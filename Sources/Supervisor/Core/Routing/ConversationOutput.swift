@@ -155,7 +155,7 @@ actor ConversationOutput {
       if await say(text, .notice, buttons: buttons, ending: end) { await delivery.tell(end) }
     case .change(let message, let text, let buttons, let end):
       await breakStream()
-      if await delivery.change(message, text, buttons, ending: end) { await delivery.tell(end) }
+      if await delivery.change(message, redaction.apply(to: text), buttons, ending: end) { await delivery.tell(end) }
     case .end(let end):
       // What waits behind it need not wait for the disk: ends that come together share a commit.
       if items.isEmpty { return await delivery.end(end) }
@@ -323,8 +323,8 @@ actor ConversationOutput {
     let sent = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
-        text: question, buttons: record.buttons(within: capabilities.buttons),
-        prefill: record.dialog.prefill,
+        text: question, buttons: shown(record.buttons(within: capabilities.buttons)),
+        prefill: prefill(of: record),
         expires: record.expires))
     dialogs[record.id] = sent
     guard sent == nil, !Task.isCancelled else { return }
@@ -332,6 +332,18 @@ actor ConversationOutput {
     await tellGivenUp("The question below could not be shown as it should be; answer it in words.")
     let pieces = PlainText.split(question, limit: limit, unit: capabilities.lengthUnit ?? .utf16)
     for piece in pieces { dialogs[record.id] = await delivery.send(delivery.compose(piece.text, role: .dialog)) }
+  }
+
+  /// Something in place of what is to be redacted would come back as the answer.
+  private func prefill(of record: DialogRecord) -> String? {
+    record.dialog.prefill.flatMap { redaction.apply(to: $0) == $0 ? $0 : nil }
+  }
+
+  private func shown(_ buttons: [[Button]]?) -> [[Button]]? {
+    guard !redaction.isEmpty else { return buttons }
+    return buttons?.map { row in
+      row.map { Button(id: $0.id, label: redaction.apply(to: $0.label), style: $0.style) }
+    }
   }
 
   /// Says in the conversation that something was given up, where that is wanted.

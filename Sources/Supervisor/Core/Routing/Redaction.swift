@@ -1,3 +1,5 @@
+internal import RelayWire
+
 /// Takes out of all that a conversation is shown what looks like a secret, line by line: a secret that is cut in two by the
 /// end of a line is not found.
 struct Redaction {
@@ -5,18 +7,19 @@ struct Redaction {
   /// In the configuration it stands for `usual`.
   static let usualName = "usual"
 
-  /// Tokens of well-known services, and what is assigned to variables named after secrets.
+  /// Tokens of well-known services, and what is assigned to variables named after secrets. `\b` alone does not do: a colon
+  /// between letters is no end of a word, by Unicode's rules.
   static let usual = [
-    #"\b\d{8,}:[A-Za-z0-9_\-]{20,}"#,
-    #"\b(?:sk|rk|pk)[\-_][A-Za-z0-9_\-]{16,}"#,
-    #"\bgh[pousr]_[A-Za-z0-9]{16,}"#,
-    #"\bgithub_pat_[A-Za-z0-9_]{20,}"#,
-    #"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"#,
-    #"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+"#,
-    #"\bxox[abeoprs]-[A-Za-z0-9\-]{10,}"#,
-    #"\b[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27,}"#,
-    #"\bBearer +[A-Za-z0-9._~+/\-]{16,}=*"#,
-    #"\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)=\S{6,}"#,
+    #"\d{8,}:[A-Za-z0-9_\-]{20,}"#,
+    #"(?:\b|:)(?:sk|rk|pk)[\-_][A-Za-z0-9_\-]{16,}"#,
+    #"gh[pousr]_[A-Za-z0-9]{16,}"#,
+    #"github_pat_[A-Za-z0-9_]{20,}"#,
+    #"(?:AKIA|ASIA)[0-9A-Z]{16}"#,
+    #"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+"#,
+    #"xox[abeoprs]-[A-Za-z0-9\-]{10,}"#,
+    #"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27,}"#,
+    #"Bearer +[A-Za-z0-9._~+/\-]{16,}=*"#,
+    #"[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)=\S{6,}"#,
   ]
 
   private let patterns: [Regex<AnyRegexOutput>]
@@ -31,8 +34,22 @@ struct Redaction {
 
   func apply(to text: String) -> String {
     guard !isEmpty else { return text }
-    return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-      patterns.reduce(String(line)) { $0.replacing($1, with: Self.replacement) }
+    // By scalars: "\r\n" is one character.
+    return text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let hasReturn = line.last == "\r"
+      let words = String(hasReturn ? line.dropLast() : line)
+      return patterns.reduce(words) { $0.replacing($1, with: Self.replacement) } + (hasReturn ? "\r" : "")
     }.joined(separator: "\n")
+  }
+
+  /// The texts in a value that an agent has made up, names apart.
+  func apply(to value: JSONValue) -> JSONValue {
+    guard !isEmpty else { return value }
+    return switch value {
+    case .string(let text): .string(apply(to: text))
+    case .array(let items): .array(items.map(apply))
+    case .object(let members): .object(members.mapValues(apply))
+    case .null, .bool, .integer, .number: value
+    }
   }
 }

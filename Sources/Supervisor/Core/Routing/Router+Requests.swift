@@ -66,10 +66,22 @@ extension Router {
       defer { count += 1 }
       return count
     }
-    let stage = before == 0 && inbox.isAwaited && !stored.isAnswer ? stageAtOnce(stored) : .received
-    let encoded = message.state == nil ? request.encodedParams : nil
+    let claim = before == 0 && inbox.isAwaited && !stored.isAnswer ? claim(of: stored) : nil
+    let isWhole = message.state == nil && request.method == MessageReceived.method
+    let stage: @Sendable () -> MessageStage = { [host] in
+      guard let claim, host.ready.hasClaim(claim.session, stored.key) else { return .received }
+      return .dispatching(session: claim.session, after: claim.last)
+    }
+    let encoded = isWhole ? request.encodedParams : nil
     store.accept(stored, stage: stage, encoded: encoded, state: message.state) { [log, accepting, host] result in
-      if (try? result.get()) != true, let session = stage.session { host.ready.release(session, stored.key) }
+      if let claim {
+        let isNew = (try? result.get()) == true
+        if isNew {
+          host.ready.confirm(claim.session, stored.key)
+        } else {
+          host.ready.release(claim.session, stored.key)
+        }
+      }
       switch result {
       case .success(let isNew):
         if isNew { inbox.post(.message(message, link)) }
@@ -82,14 +94,14 @@ extension Router {
     }
   }
 
-  /// How far a message will have come when it is stored: on its way to the agent, where that waits for nothing else.
-  private func stageAtOnce(_ stored: StoredMessage) -> MessageStage {
+  /// Where a message's session waits for nothing else, it can be stored as on its way to the agent.
+  private func claim(of stored: StoredMessage) -> (session: String, last: String)? {
     let message = stored.message
     guard Self.kind(of: message) == .words, !message.text.trimmingWhitespace().isEmpty,
       message.attachments?.isEmpty != false, case .some(.some(let session)) = bound[stored.key.conversation],
       let last = host.ready.claim(session, for: stored.key)
-    else { return .received }
-    return .dispatching(session: session, after: last)
+    else { return nil }
+    return (session, last)
   }
 
   /// Where people talk among themselves, only what names the bot or replies to it is for the agent.

@@ -185,8 +185,8 @@ package actor Router: PluginAudience {
     }
   }
 
-  package func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async {
-    await services.fellAsleep(link, wake: wake)
+  package func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool {
+    await services.mayEnd(link, wake: wake)
   }
 
   func holder(_ instance: String) -> LinkHolder {

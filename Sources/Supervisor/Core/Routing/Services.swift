@@ -19,6 +19,8 @@ package actor Services {
   private var sleepers: [String: Sleeper] = [:]
   /// Those that have been called and are not here yet.
   private var waking: Set<String> = []
+  /// How many are about to ask something of each, or wait for its answer.
+  private var users: [String: Int] = [:]
 
   private struct Sleeper {
     let link: PluginLink
@@ -31,6 +33,8 @@ package actor Services {
   static let prepareLimit: Duration = .seconds(60)
 
   static let returnLimit: Duration = .seconds(2)
+  /// For files, which cannot be asked for again: the plugin may take as long for its handshake.
+  static let wakeLimit: Duration = .seconds(10)
 
   package init(folders: Folders, clock: any Clock<Duration>, log: @escaping @Sendable (String) -> Void) {
     self.folders = folders
@@ -42,6 +46,7 @@ package actor Services {
     for service in link.capabilities.services ?? [] {
       holder(service).set(link)
       sleepers[service] = nil
+      waking.remove(service)
     }
     complained.subtract(link.capabilities.services ?? [])
   }
@@ -51,9 +56,17 @@ package actor Services {
     sleepers = sleepers.filter { $0.value.link !== link }
   }
 
-  func fellAsleep(_ link: PluginLink, wake: @escaping @Sendable () -> Void) {
-    for service in link.capabilities.services ?? [] { sleepers[service] = Sleeper(link: link, wake: wake) }
+  func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) -> Bool {
+    let services = link.capabilities.services ?? []
+    guard !link.awaitsAnswers, services.allSatisfy({ users[$0, default: 0] == 0 }) else { return false }
+    for holder in holders.values { holder.clear(link) }
+    for service in services { sleepers[service] = Sleeper(link: link, wake: wake) }
+    return true
   }
+
+  /// Until the answer is there the plugin is not ended.
+  private func begin(_ service: String) { users[service, default: 0] += 1 }
+  private func finish(_ service: String) { users[service, default: 1] -= 1 }
 
   private func holder(_ service: String) -> LinkHolder {
     if let holder = holders[service] { return holder }
@@ -66,14 +79,14 @@ package actor Services {
   private func link(for service: String) async -> PluginLink? {
     if let link = holder(service).current { return link }
     wake(service)
-    guard waking.contains(service) else { return nil }
-    defer { waking.remove(service) }
-    return await waitForLink(service)
+    return waking.contains(service) ? await waitForLink(service) : nil
   }
 
   private func wake(_ service: String) {
-    guard let sleeper = sleepers.removeValue(forKey: service) else { return }
-    waking.insert(service)
+    guard let sleeper = sleepers[service] else { return }
+    let services = sleeper.link.capabilities.services ?? []
+    for service in services { sleepers[service] = nil }
+    waking.formUnion(services)
     sleeper.wake()
   }
 
@@ -87,6 +100,8 @@ package actor Services {
   /// - Parameter message: what the text belongs to. A growing one is asked for again and again; a formatter that
   ///   dies of it twice is not asked a third time.
   package func render(_ request: FormatRender, of message: String) async -> [FormatRender.Piece] {
+    begin(FormatRender.method)
+    defer { finish(FormatRender.method) }
     let text = request.text
     let identity = "render:\(message)"
     if deaths[identity, default: 0] < 2, let link = await link(for: FormatRender.method) {
@@ -120,6 +135,8 @@ package actor Services {
   }
 
   package func toolLines(_ request: FormatTool) async -> [String] {
+    begin(FormatTool.method)
+    defer { finish(FormatTool.method) }
     // Without the formatter, or when it fails, the tools' names alone are shown.
     if let link = await link(for: FormatTool.method),
       let reply = try? await link.request(request, within: Self.renderLimit)
@@ -143,12 +160,14 @@ package actor Services {
   /// Turns a message's files into what a model takes. Without the service they are named, not included.
   package func prepare(_ prompt: Prompt) async -> PreparedPrompt {
     guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
+    begin(AttachmentsPrepare.method)
+    defer { finish(AttachmentsPrepare.method) }
     let identity = "prepare:\(prompt.key.conversation):\(prompt.key.id)"
     for _ in 0..<2 {
       guard deaths[identity, default: 0] < 2 else {
         return named(prompt, "these files ended the attachments service twice and were set aside")
       }
-      guard let link = await waitForLink(AttachmentsPrepare.method) else { break }
+      guard let link = await waitForLink(AttachmentsPrepare.method, wakingFor: Self.wakeLimit) else { break }
       let output = "\(link.spoolFolder)/\(UUID().uuidString)"
       do {
         try folders.makePrivate(output)
@@ -171,10 +190,16 @@ package actor Services {
   }
 
   /// A service that has just died is back within a moment: worth waiting for, since files cannot be asked for again.
-  private func waitForLink(_ service: String) async -> PluginLink? {
-    wake(service)
+  ///
+  /// - Parameter limit: for one that sleeps.
+  private func waitForLink(_ service: String, wakingFor limit: Duration = Services.returnLimit) async -> PluginLink? {
     let holder = holder(service)
-    let found = try? await withDeadline(Self.returnLimit, clock: clock) { await holder.wait() }
+    if let link = holder.current { return link }
+    wake(service)
+    let limit = waking.contains(service) ? limit : Self.returnLimit
+    let found = try? await withDeadline(limit, clock: clock) { await holder.wait() }
+    // It did not come: the next does not wait for it.
+    if found == nil { waking.remove(service) }
     return found ?? nil
   }
 

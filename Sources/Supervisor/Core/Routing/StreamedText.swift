@@ -36,7 +36,8 @@ struct StreamedText: Codable {
 
   /// The same where what is shown is looked through before, which needs whole lines.
   mutating func append(_ text: String, through redaction: Redaction) {
-    guard !redaction.isEmpty else { return append(text) }
+    // Of a program that had something to redact.
+    guard !redaction.isEmpty || withheld != nil else { return append(text) }
     let waiting = (withheld ?? "") + text
     let newline = waiting.utf8.lastIndex(of: UInt8(ascii: "\n"))
     let end = newline.map { waiting.utf8.index(after: $0) } ?? waiting.startIndex
@@ -51,14 +52,18 @@ struct StreamedText: Codable {
   }
 
   /// The message is complete: adds what no delta brought.
-  mutating func complete(with whole: String) {
-    withheld = nil
+  ///
+  /// - Parameter whole: looked through.
+  mutating func complete(with whole: String, through redaction: Redaction) {
     if whole.hasPrefix(arrived) {
       append(String(whole.dropFirst(arrived.count)))
     } else if !whole.isEmpty, !hasFixed {
       // The deltas were not the whole truth; the finished message is.
       source = whole
+    } else {
+      release(through: redaction)
     }
+    withheld = nil
     isDirty = true
   }
 

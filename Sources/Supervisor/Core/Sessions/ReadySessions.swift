@@ -4,13 +4,15 @@ package import RelayStore
 /// Which sessions would give their agent a message at once, and after which entry: such a message is stored as being on
 /// its way to the agent when it is first stored, which saves a second wait for the disk.
 ///
-/// One message at a time has a claim. What is stored of it must not be believed once the agent is given another, whose
-/// entry would look like its own: the session takes the claim before it gives its agent anything.
+/// One message at a time has a claim. It counts until the session gives its agent anything: what is stored of the message
+/// is taken back in the same step that stores what is given instead, since another's entry would look like its own.
 package final class ReadySessions: Sendable {
   package struct Claim: Sendable, Equatable {
     package let message: MessageKey
     /// The session's last entry, as the claim says.
     package let last: String
+    /// The message is new, and stored as the claim says.
+    package fileprivate(set) var isStored = false
   }
 
   private struct Standing {
@@ -27,11 +29,10 @@ package final class ReadySessions: Sendable {
     standings.withLock { $0[session, default: Standing()].last = last }
   }
 
-  /// Something happens in the session, or its agent has ended.
+  /// Something happens in the session, or waits there, or its agent is gone.
   func notReady(_ session: String) {
     standings.withLock { standings in
-      guard let claim = standings[session]?.claim else { return standings[session] = nil }
-      standings[session] = Standing(last: nil, claim: claim)
+      if standings[session]?.claim == nil { standings[session] = nil } else { standings[session]?.last = nil }
     }
   }
 
@@ -45,19 +46,24 @@ package final class ReadySessions: Sendable {
     }
   }
 
-  /// The message was not stored so.
+  package func hasClaim(_ session: String, _ message: MessageKey) -> Bool {
+    standings.withLock { $0[session]?.claim?.message == message }
+  }
+
+  /// The message is on the disk, as the claim says if it still counts.
+  package func confirm(_ session: String, _ message: MessageKey) {
+    standings.withLock { standings in
+      if standings[session]?.claim?.message == message { standings[session]?.claim?.isStored = true }
+    }
+  }
+
+  /// The message was not stored so, or is stored otherwise now.
   package func release(_ session: String, _ message: MessageKey) {
     standings.withLock { standings in
       if standings[session]?.claim?.message == message { standings[session]?.claim = nil }
     }
   }
 
-  func hasClaim(_ session: String, _ message: MessageKey) -> Bool {
-    standings.withLock { $0[session]?.claim?.message == message }
-  }
-
-  func claim(of session: String) -> Claim? { standings.withLock { $0[session]?.claim } }
-
-  /// The session gives its agent a message; there are no claims before it is ready again.
-  func take(_ session: String) { standings.withLock { $0[session] = nil } }
+  /// The session gives its agent a message: no claim counts any more, and there are none before it is ready again.
+  func take(_ session: String) -> Claim? { standings.withLock { $0.removeValue(forKey: session)?.claim } }
 }

@@ -2,6 +2,7 @@ internal import Glibc
 internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
+internal import RelayStore
 
 // The agent's process: started when needed, one at a time, and never for a session that is closed.
 extension Session {
@@ -138,6 +139,7 @@ extension Session {
   func stopAgent() async {
     guard let connection else { return }
     self.connection = nil
+    isLeafCurrent = false
     leaving = connection
     activity = .stopped
     cancelDialogs("the agent was ended")
@@ -163,19 +165,40 @@ extension Session {
     guard self.connection === connection else { return leaf ?? "" }
     lastLeaf = leaf
     isLeafCurrent = eventCount == self.eventCount
-    // What a session is to forget may be gone before its next message.
-    if isLeafCurrent, isIdle, memory == nil { surroundings.ready.ready(id, after: leaf ?? "") }
+    sayReady()
     return leaf ?? ""
+  }
+
+  private func sayReady() {
+    // What a session is to forget may be gone before its next message.
+    if isLeafCurrent, isIdle, connection != nil, memory == nil { surroundings.ready.ready(id, after: lastLeaf ?? "") }
   }
 
   /// Asks while nothing else is to be done, so that the next message need not wait for it. What pi may add to a session
   /// without an event is no message of a person's.
   func lookAhead() {
-    guard let connection, run == nil, queue.isEmpty, !isLeafCurrent else { return }
+    guard let connection, run == nil, queue.isEmpty else { return }
+    if isLeafCurrent { return sayReady() }
     nursery.add(on: EventLoop.shared) { [self] in _ = await lastEntry(connection) }
   }
 
   enum Holding: Sendable { case yes, no, unknown }
+
+  /// Looks once, before this program gives the session anything, which of the messages that another may have given it it
+  /// has: what is given from now on would look like them.
+  func lookUpHoldings(_ connection: PiConnection) async {
+    guard holdings == nil else { return }
+    do {
+      var found: [MessageKey: Holding] = [:]
+      for (message, last) in try await surroundings.store.dispatching(to: id) {
+        let holding = await sessionHolds(after: last, connection)
+        if holding != .unknown { found[message] = holding }
+      }
+      holdings = found
+    } catch {
+      surroundings.log("session \(name): what it was given before could not be looked up: \(error)")
+    }
+  }
 
   /// Whether the session holds a message of the person newer than `last`: then the agent had taken it.
   func sessionHolds(after last: String?, _ connection: PiConnection) async -> Holding {

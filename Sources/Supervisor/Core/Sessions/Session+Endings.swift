@@ -72,7 +72,9 @@ extension Session {
   /// Whether a message that may have reached an earlier life of the agent is to be sent: not when the session has it,
   /// and when nothing proves either way, only by the person's word.
   func mayRun(_ prompt: Prompt, _ connection: PiConnection) async -> Bool {
-    switch await sessionHolds(after: prompt.entryBefore, connection) {
+    var holding = holdings?.removeValue(forKey: prompt.key)
+    if holding == nil { holding = await sessionHolds(after: prompt.entryBefore, connection) }
+    switch holding ?? .unknown {
     case .no: return true
     case .yes:
       await conclude(

@@ -31,6 +31,7 @@ extension Session {
     // One that was told to go has been accounted for.
     guard self.connection === connection else { return }
     self.connection = nil
+    isLeafCurrent = false
     activity = .stopped
     withdrawDialogs("the agent has ended")
     endRun(.died(exit, connection.lastWord))

@@ -69,6 +69,7 @@ extension Session {
       clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
     self.connection = connection
     isRestored = false
+    holdings = nil
     agent = handover.program
     state = handover.state
     lastLeaf = handover.lastLeaf

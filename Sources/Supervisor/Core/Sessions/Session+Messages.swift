@@ -32,6 +32,7 @@ extension Session {
     guard prompt.isRecovered || queue.count < settings.maximumQueued else { return .full(queue.count) }
     let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
     queue.append(.prompt(prompt))
+    surroundings.ready.notReady(id)
     wakes.post(())
     return before == 0 ? .next : .queued(before)
   }

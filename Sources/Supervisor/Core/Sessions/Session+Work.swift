@@ -82,6 +82,7 @@ extension Session {
     emit(.runStarted(prompt.key, text: prompt.typed))
     await forgetWhatIsOver(before: prompt)
     guard let connection = await connected(for: prompt) else { return }
+    await lookUpHoldings(connection)
     if prompt.isUncertain, await !mayRun(prompt, connection) { return }
     emit(.questionsOver)
     // It may have been changed while the agent started.
@@ -285,16 +286,14 @@ extension Session {
 
   /// What the next daemon would not know of must not reach the agent: waits until it can be stored, or nobody wants it.
   private func storeDispatch(of prompt: Prompt, after last: String?) async {
+    let claim = surroundings.ready.take(id)
+    // Stored with the message itself.
+    if let claim, claim.isStored, claim.message == prompt.key, claim.last == last { return }
+    let overtaken = claim.flatMap { $0.message == prompt.key ? nil : Overtaken(message: $0.message, last: $0.last) }
     var hasTold = false
     while run?.aborting == false, !closed {
       do {
-        if let claim = surroundings.ready.claim(of: id) {
-          // Stored with the message itself.
-          if claim.message == prompt.key, claim.last == last { return surroundings.ready.take(id) }
-          if claim.message != prompt.key { try await surroundings.store.advance(claim.message, to: .received) }
-        }
-        try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: last))
-        return surroundings.ready.take(id)
+        return try await surroundings.store.dispatch(prompt.key, to: id, after: last, before: overtaken)
       } catch {
         if !hasTold {
           surroundings.log("session \(name): a message is not given to the agent before that is stored: \(error)")

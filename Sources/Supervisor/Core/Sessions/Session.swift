@@ -63,6 +63,9 @@ package actor Session {
   var restartsForModel = false
   /// A message has ended that the next one is not to know of.
   var isToForget = false
+  /// Of messages that an earlier daemon may have given to the agent: whether the session has them. Nil before that has been
+  /// looked up, which is done before anything new is given.
+  var holdings: [MessageKey: Holding]?
   /// When the last message has ended, in seconds since 1970, or the session was begun.
   var lastWork = Date().timeIntervalSince1970
   var run: SessionRun?
@@ -104,6 +107,7 @@ package actor Session {
     self.surroundings = surroundings
     self.nursery = nursery
     self.isRestored = isRestored
+    holdings = isRestored ? nil : [:]
     self.emit = emit
   }
 
@@ -251,7 +255,7 @@ package actor Session {
   /// Ends the session: what waits is dropped, what runs is stopped, and both are told.
   package func close() async {
     closed = true
-    surroundings.ready.take(id)
+    _ = surroundings.ready.take(id)
     let dropped = queue
     queue = []
     run?.aborting = true
