@@ -103,6 +103,8 @@ import Testing
     try read(
       MessageSend(key: "k", conversation: "c", text: "", role: .answer, replyTo: nil, streaming: true))
     try read(MessageEdit(conversation: "c", message: "m", text: "t\\", streaming: false))
+    try read(TypingSet(conversation: "c", active: true))
+    try read(MessageSettled(conversation: "c", message: "m", outcome: .stopped))
     try read(
       MessageReceived(
         id: "1", time: 1_763_841_600.25, conversation: Conversation(id: "c", kind: .thread, parent: "p", title: "a\tb"),

@@ -1,8 +1,7 @@
 internal import RelayWire
 
 /// An image as pi takes it: base64 without line breaks.
-package struct PiImage: Sendable, Equatable, Encodable {
-  package let type = "image"
+package struct PiImage: Sendable, Equatable {
   package var data: String
   package var mimeType: String
 
@@ -41,29 +40,40 @@ package enum PiCommand: Sendable, Equatable {
     }
   }
 
-  private struct Line: Encodable {
-    var id: String
-    var type: String
-    var message: String?
-    var images: [PiImage]?
-    var customInstructions: String?
-    var since: String?
-    var name: String?
-  }
-
   /// The command as a line, newline included.
-  package func line(id: String) throws -> [UInt8] {
-    var line = Line(id: id, type: name)
+  package func line(id: String) -> [UInt8] {
+    var line = Array(#"{"id":"#.utf8)
+    JSONText.quote(id, into: &line)
+    line += #","type":"\#(name)""#.utf8
+    func add(_ name: String, _ text: String?) {
+      guard let text else { return }
+      line += #","\#(name)":"#.utf8
+      JSONText.quote(text, into: &line)
+    }
     switch self {
     case .prompt(let text, let images), .steer(let text, let images):
-      line.message = text
-      line.images = images.isEmpty ? nil : images
-    case .compact(let instructions): line.customInstructions = instructions
-    case .getEntries(let since): line.since = since
-    case .setSessionName(let name): line.name = name
+      add("message", text)
+      Self.add(images, to: &line)
+    case .compact(let instructions): add("customInstructions", instructions)
+    case .getEntries(let since): add("since", since)
+    case .setSessionName(let name): add("name", name)
     case .abort, .clearQueue, .getState, .getCommands, .getAvailableModels: break
     }
-    return try JSONCoding.encode(line) + [0x0A]
+    return line + [UInt8(ascii: "}"), 0x0A]
+  }
+
+  private static func add(_ images: [PiImage], to line: inout [UInt8]) {
+    guard !images.isEmpty else { return }
+    line += #","images":["#.utf8
+    for (index, image) in images.enumerated() {
+      line += (index == 0 ? "" : ",").utf8
+      line += #"{"type":"image","data":"#.utf8
+      JSONText.quote(image.data, into: &line)
+      line += #","mimeType":"#.utf8
+      JSONText.quote(image.mimeType, into: &line)
+      line.append(UInt8(ascii: "}"))
+    }
+    line.append(UInt8(ascii: "]"))
   }
 }
 

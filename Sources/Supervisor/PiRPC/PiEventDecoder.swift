@@ -14,12 +14,12 @@ enum PiEventDecoder {
   private static func decode(_ type: String, _ line: UnsafeRawBufferPointer, toolImages: Bool) throws -> PiEvent {
     func read<Shape: Decodable>(_ shape: Shape.Type) throws -> Shape { try JSONCoding.decode(shape, from: line) }
     switch type {
-    case "response": return .response(try read(Response.self).value(line))
+    case "response": return .response(try response(line))
     case "agent_start": return .agentStart
     case "agent_end": return .agentEnd(willRetry: willRetry(line))
     case "agent_settled": return .agentSettled
     case "message_start": return .messageStart(role: try read(RoleOnly.self).message.role)
-    case "message_end": return .messageEnd(try read(MessageEnd.self).value)
+    case "message_end": return .messageEnd(try message(line))
     case "tool_execution_start":
       let tool = try read(ToolStart.self)
       return .toolStart(id: tool.toolCallId, name: tool.toolName, arguments: tool.args ?? .null)
@@ -61,56 +61,54 @@ enum PiEventDecoder {
     return answer
   }
 
-  private struct Response: Decodable {
-    var id: JSONValue?
-    var command: JSONValue?
-    var success: Bool
-    var error: String?
-    func value(_ line: UnsafeRawBufferPointer) -> PiResponse {
-      PiResponse(id: id?.stringValue, command: command?.stringValue, success: success, error: error, line: Array(line))
+  private struct Unreadable: Error {}
+
+  /// Without decoding `data`: there is one for each command, and a person waits for what follows.
+  private static func response(_ line: UnsafeRawBufferPointer) throws -> PiResponse {
+    var response = PiResponse(success: false, line: [])
+    var isSuccess: Bool?
+    var cursor = JSONCursor(line)
+    let isWhole = cursor.members { key, cursor in
+      if key.equals("id") { response.id = cursor.validText() }
+      if key.equals("command") { response.command = cursor.validText() }
+      if key.equals("error") { response.error = cursor.validText() }
+      if key.equals("success") {
+        isSuccess = cursor.peek() == UInt8(ascii: "t") ? true : cursor.peek() == UInt8(ascii: "f") ? false : nil
+      }
+      return true
+    }
+    guard isWhole, cursor.peek() == nil, let isSuccess else { throw Unreadable() }
+    response.success = isSuccess
+    response.line = Array(line)
+    return response
+  }
+
+  /// The last words of an answer: the person waits for them.
+  private static func message(_ line: UnsafeRawBufferPointer) throws -> PiMessage {
+    let message = try JSONValue(text: line)["message"]
+    guard let role = message?["role"]?.stringValue else { throw Unreadable() }
+    return PiMessage(
+      role: role, text: try text(message?["content"]), stopReason: message?["stopReason"]?.stringValue,
+      errorMessage: message?["errorMessage"]?.stringValue)
+  }
+
+  /// A list of blocks; custom messages may have plain text.
+  private static func text(_ content: JSONValue?) throws -> String {
+    switch content {
+    case nil, .null: return ""
+    case .string(let text): return text
+    case .array(let blocks):
+      return try blocks.map { block in
+        guard let type = block["type"]?.stringValue else { throw Unreadable() }
+        return type == "text" ? block["text"]?.stringValue ?? "" : ""
+      }.joined()
+    default: throw Unreadable()
     }
   }
 
   private struct RoleOnly: Decodable {
     struct Message: Decodable { var role: String }
     var message: Message
-  }
-
-  private struct MessageEnd: Decodable {
-    struct Block: Decodable {
-      var type: String
-      var text: String?
-    }
-    struct Message: Decodable {
-      var role: String
-      var content: Content?
-      var stopReason: String?
-      var errorMessage: String?
-    }
-    /// A list of blocks; custom messages may have plain text.
-    enum Content: Decodable {
-      case text(String)
-      case blocks([Block])
-      init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-          self = .text(text)
-        } else {
-          self = .blocks(try container.decode([Block].self))
-        }
-      }
-    }
-    var message: Message
-    var value: PiMessage {
-      let text =
-        switch message.content {
-        case .text(let text)?: text
-        case .blocks(let blocks)?: blocks.filter { $0.type == "text" }.compactMap(\.text).joined()
-        case nil: ""
-        }
-      return PiMessage(
-        role: message.role, text: text, stopReason: message.stopReason, errorMessage: message.errorMessage)
-    }
   }
 
   private struct ToolStart: Decodable {

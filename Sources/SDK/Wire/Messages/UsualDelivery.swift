@@ -65,6 +65,55 @@ extension TypingSet {
     JSONText.quote(conversation, into: &line)
     line += #","active":\#(active)}"#.utf8
   }
+
+  public static func readParams(_ params: UnsafeRawBufferPointer) -> TypingSet? {
+    var request = TypingSet(conversation: "", active: false)
+    let isRead = JSONCursor.readUsual(params, needed: 2) { key, cursor in
+      switch true {
+      case key.equals("conversation"): cursor.read(into: &request.conversation) ? .needed : .unusual
+      case key.equals("active"): cursor.read(into: &request.active) ? .needed : .unusual
+      default: .unusual
+      }
+    }
+    return isRead ? request : nil
+  }
+}
+
+extension MessageSettled {
+  public static func readParams(_ params: UnsafeRawBufferPointer) -> MessageSettled? {
+    var request = MessageSettled(conversation: "", message: "", outcome: .answered)
+    let isRead = JSONCursor.readUsual(params, needed: 3) { key, cursor in
+      switch true {
+      case key.equals("conversation"): return cursor.read(into: &request.conversation) ? .needed : .unusual
+      case key.equals("message"): return cursor.read(into: &request.message) ? .needed : .unusual
+      case key.equals("outcome"):
+        guard let outcome = cursor.validText().flatMap(Outcome.init(rawValue:)) else { return .unusual }
+        request.outcome = outcome
+        return .needed
+      default: return .unusual
+      }
+    }
+    return isRead ? request : nil
+  }
+}
+
+extension MessageReceived {
+  public static func readReply(from line: UnsafeRawBufferPointer) throws -> Reply {
+    var stored: Bool?
+    var refused: Bool?
+    var cursor = JSONCursor(line)
+    _ = cursor.members { key, cursor in
+      guard key.equals("result") else { return true }
+      return cursor.members { key, cursor in
+        if key.equals("stored") { stored = cursor.flag() }
+        if key.equals("refused") { refused = cursor.flag() }
+        return true
+      }
+    }
+    // What is not as it should be is left to the decoder, which says why.
+    if let stored { return Reply(stored: stored, refused: refused) }
+    return try JSONCoding.decode(ResultOf<Reply>.self, from: line).result
+  }
 }
 
 extension JSONCursor {
@@ -89,6 +138,12 @@ extension JSONCursor {
       return isUsual
     }
     return isObject && isUsual && found == needed && cursor.peek() == nil
+  }
+
+  fileprivate mutating func read(into flag: inout Bool) -> Bool {
+    guard let found = self.flag() else { return false }
+    flag = found
+    return true
   }
 
   fileprivate mutating func read(into flag: inout Bool?) -> Bool {
