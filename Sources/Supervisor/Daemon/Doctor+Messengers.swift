@@ -21,8 +21,10 @@ extension Doctor {
         let trial = try PluginTrial(
           path: path, environment: surroundings.environment, folder: surroundings.folders.home)
         var state: JSONValue?
-        // A database that cannot be read is told of by itself.
-        do { state = try SQLiteStore.keptState(of: messenger.name, in: surroundings.folders.database) } catch {}
+        // With nobody else at it the database would be changed by being read. One that cannot be is told of by itself.
+        if DaemonLock.isHeld(surroundings.folders) {
+          do { state = try SQLiteStore.keptState(of: messenger.name, in: surroundings.folders.database) } catch {}
+        }
         await check(messenger, state, trial, note)
         await trial.end()
       } catch {

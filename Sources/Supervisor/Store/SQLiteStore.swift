@@ -62,7 +62,7 @@ package final class SQLiteStore: Sendable {
     }
   }
 
-  /// What a plugin has kept, beside a daemon that may be running; nil where there is nothing.
+  /// What a plugin has kept, beside a daemon that runs; nil where there is nothing.
   package static func keptState(of instance: String, in path: String) throws(StoreError) -> JSONValue? {
     guard access(path, R_OK) == 0 else { return nil }
     do {
