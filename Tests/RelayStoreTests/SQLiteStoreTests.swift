@@ -60,16 +60,39 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
     try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
-    let overtaken = Overtaken(message: message("1").key, last: "e1")
+    let overtaken = OnItsWay(message: message("1").key, last: "e1")
     try await store.dispatch(message("2").key, to: "s", after: "e1", before: overtaken)
     #expect(try await store.stage(of: message("1").key) == .received)
-    #expect(try await store.dispatching(to: "s").map(\.message) == [message("2").key])
-    #expect(try await store.dispatching(to: "s").map(\.after) == ["e1"])
+    #expect(try await store.dispatching(to: "s") == [OnItsWay(message: message("2").key, last: "e1")])
     // What has gone on since is not taken back.
     try await store.advance(message("1").key, to: .accepted(session: "s"))
     try await store.dispatch(message("3").key, to: "s", after: "e2", before: overtaken)
     #expect(try await store.stage(of: message("1").key) == .accepted(session: "s"))
     #expect(try await store.dispatching(to: "t").isEmpty)
+  }
+
+  @Test func `what a session's entries tell is kept before it is given anything else`() async throws {
+    let store = try SQLiteStore(path: path)
+    let ids = ["1", "2", "3", "4"]
+    for id in ids {
+      _ = try await store.accept(message(id), state: nil)
+      try await store.advance(message(id).key, to: .dispatching(session: "s", after: "e1"))
+    }
+    func one(_ id: String) -> OnItsWay { OnItsWay(message: message(id).key, last: "e1") }
+    // The last was given anew meanwhile.
+    try await store.advance(message("4").key, to: .dispatching(session: "s", after: "e2"))
+    try await store.resolve([one("1"): .no, one("2"): .yes, one("3"): .unknown, one("4"): .no], in: "s")
+    var stages: [MessageStage?] = []
+    for id in ids { stages.append(try await store.stage(of: message(id).key)) }
+    #expect(
+      stages == [
+        .received, .accepted(session: "s"), .dispatching(session: "s", after: nil),
+        .dispatching(session: "s", after: "e2"),
+      ])
+    // It waits for the session it was for, and an older entry tells nothing of it any more.
+    #expect(try await store.unfinishedMessages(of: "discord.default").first?.session == "s")
+    try await store.advance(message("1").key, to: .dispatching(session: "s", after: nil))
+    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: nil))
   }
 
   @Test func `the same id in another conversation is another message`() async throws {
@@ -128,13 +151,14 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try connection.rows("SELECT count(*) FROM message WHERE body IS NOT NULL") { $0.integer(0) } == [0])
   }
 
-  @Test func `the entry before a prompt stays known when it is accepted`() async throws {
+  @Test func `an entry of before tells nothing of a message that is given anew`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
     try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
     try await store.advance(message("1").key, to: .received)
+    // Others may have been given meanwhile.
     try await store.advance(message("1").key, to: .dispatching(session: "s", after: nil))
-    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: "e1"))
+    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: nil))
   }
 
   @Test func `changed words replace the old ones, unless the message has ended`() async throws {

@@ -36,6 +36,15 @@ import Testing
     #expect(!ready.hasClaim("s", first) && ready.take("s") == nil)
   }
 
+  @Test func `a claim is put back where nothing was given`() throws {
+    ready.ready("s", after: "e1")
+    _ = ready.claim("s", for: first)
+    ready.confirm("s", first)
+    let claim = try #require(ready.take("s"))
+    ready.putBack(claim, of: "s")
+    #expect(ready.take("s") == claim)
+  }
+
   @Test func `where something waits nothing is claimed`() {
     ready.ready("s", after: "e1")
     ready.notReady("s")

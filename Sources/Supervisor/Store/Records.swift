@@ -44,8 +44,8 @@ package enum MessageStage: Sendable, Equatable {
   }
 }
 
-/// A message that was stored as on its way to an agent, which is given another first.
-package struct Overtaken: Sendable, Equatable {
+/// A message that is stored as on its way to a session's agent.
+package struct OnItsWay: Sendable, Hashable {
   package var message: MessageKey
   /// What is stored as the session's last entry before it.
   package var last: String
@@ -55,6 +55,9 @@ package struct Overtaken: Sendable, Equatable {
     self.last = last
   }
 }
+
+/// Whether a session has a message.
+package enum Holding: Sendable { case yes, no, unknown }
 
 package struct StoredMessage: Sendable, Equatable {
   package var key: MessageKey

@@ -93,23 +93,44 @@ extension SQLiteStore: Store {
   }
 
   package func dispatch(
-    _ key: MessageKey, to session: String, after last: String?, before overtaken: Overtaken?
+    _ key: MessageKey, to session: String, after last: String?, before overtaken: OnItsWay?
   ) async throws {
     let time = now()
     try await commits.write { connection in
-      if let overtaken {
-        let key = overtaken.message.values
-        try connection.run(
-          """
-          UPDATE message SET stage = 0, entryBefore = NULL
-          WHERE \(Self.whichMessage) AND stage = 2 AND session = ?4 AND entryBefore = ?5 AND endedAt IS NULL
-          """, key.0, key.1, key.2, .text(session), .text(overtaken.last))
-      }
+      if let overtaken { try Self.change(overtaken, in: session, "stage = 0, entryBefore = NULL", connection) }
       try Self.advance(key, to: .dispatching(session: session, after: last), at: time, connection)
     }
   }
 
-  package func dispatching(to session: String) async throws -> [(message: MessageKey, after: String)] {
+  package func resolve(_ holdings: [OnItsWay: Holding], in session: String) async throws {
+    guard !holdings.isEmpty else { return }
+    try await commits.write { connection in
+      for (one, holding) in holdings {
+        let change =
+          switch holding {
+          // As a prompt: the question that it may have answered is gone.
+          case .no: "stage = 0, entryBefore = NULL, isAnswer = 0"
+          case .yes: "stage = 3"
+          case .unknown: "entryBefore = NULL"
+          }
+        try Self.change(one, in: session, change, connection)
+      }
+    }
+  }
+
+  /// Changes a message that is still stored so.
+  private static func change(
+    _ one: OnItsWay, in session: String, _ change: String, _ connection: SQLiteConnection
+  ) throws {
+    let key = one.message.values
+    try connection.run(
+      """
+      UPDATE message SET \(change)
+      WHERE \(whichMessage) AND stage = 2 AND session = ?4 AND entryBefore = ?5 AND endedAt IS NULL
+      """, key.0, key.1, key.2, .text(session), .text(one.last))
+  }
+
+  package func dispatching(to session: String) async throws -> [OnItsWay] {
     try await read { connection in
       try connection.rows(
         """
@@ -118,7 +139,7 @@ extension SQLiteStore: Store {
         """, .text(session)
       ) { row in
         let place = ConversationKey(instance: row.text(0), conversation: row.text(1))
-        return (MessageKey(conversation: place, id: row.text(2)), row.text(3))
+        return OnItsWay(message: MessageKey(conversation: place, id: row.text(2)), last: row.text(3))
       }
     }
   }
@@ -166,10 +187,11 @@ extension SQLiteStore: Store {
     _ key: MessageKey, to stage: MessageStage, at time: Double, _ connection: SQLiteConnection
   ) throws {
     let key = key.values
-    // Where it goes, and what the session's last entry was, stay known until the message has ended.
+    // Where it goes stays known until the message has ended; an older last entry would tell of others.
     try connection.run(
       """
-      UPDATE message SET stage = ?4, session = ifnull(?5, session), entryBefore = ifnull(?6, entryBefore),
+      UPDATE message SET stage = ?4, session = ifnull(?5, session),
+        entryBefore = CASE WHEN ?4 IN (0, 2) THEN ?6 ELSE entryBefore END,
         endedAt = ?7, body = CASE WHEN ?7 IS NULL THEN body END
       WHERE \(whichMessage) AND endedAt IS NULL
       """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(stage.entryBefore),

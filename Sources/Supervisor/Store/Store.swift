@@ -21,9 +21,12 @@ package protocol Store: Sendable {
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
   /// Stores that a message is on its way to the agent, and in the same step that one which was to be is not.
-  func dispatch(_ key: MessageKey, to session: String, after last: String?, before overtaken: Overtaken?) async throws
-  /// Messages that are stored as on their way to a session's agent, with the session's last entry before each.
-  func dispatching(to session: String) async throws -> [(message: MessageKey, after: String)]
+  func dispatch(_ key: MessageKey, to session: String, after last: String?, before overtaken: OnItsWay?) async throws
+  /// Messages that are stored as on their way to a session's agent, where the session's entries can tell of them.
+  func dispatching(to session: String) async throws -> [OnItsWay]
+  /// Stores what the session's entries tell of such messages, which they will not once it is given others: one that the
+  /// session does not have waits, one that it has was accepted, and of any other nothing will tell.
+  func resolve(_ holdings: [OnItsWay: Holding], in session: String) async throws
   /// Stores the end of a message; who it is for is told of it only then.
   func end(_ end: MessageEnd) async throws
   /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.

@@ -10,7 +10,7 @@ struct Redaction {
   /// Tokens of well-known services, and what is assigned to variables named after secrets. `\b` alone does not do: a colon
   /// between letters is no end of a word, by Unicode's rules.
   static let usual = [
-    #"\d{8,}:[A-Za-z0-9_\-]{20,}"#,
+    #"\d{8,20}:[A-Za-z0-9_\-]{20,}"#,
     #"(?:\b|:)(?:sk|rk|pk)[\-_][A-Za-z0-9_\-]{16,}"#,
     #"gh[pousr]_[A-Za-z0-9]{16,}"#,
     #"github_pat_[A-Za-z0-9_]{20,}"#,
@@ -19,7 +19,7 @@ struct Redaction {
     #"xox[abeoprs]-[A-Za-z0-9\-]{10,}"#,
     #"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27,}"#,
     #"Bearer +[A-Za-z0-9._~+/\-]{16,}=*"#,
-    #"[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)=\S{6,}"#,
+    #"[A-Z][A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD)=\S{6,}"#,
   ]
 
   private let patterns: [Regex<AnyRegexOutput>]

@@ -27,9 +27,18 @@ extension Router {
     let text = PromptText.compose(words)
     let change = await changeWaiting { await $0.replace(messageKey, text: text, typed: words.text) }
     switch change {
-    case .done: await say("✏️ The waiting message was replaced.", to: key)
+    case .done:
+      // It may have been stored as on its way when the edit came.
+      if waiting == nil { await keep(text: edit.text, of: messageKey) }
+      await say("✏️ The waiting message was replaced.", to: key)
     case .tooLate: await say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
     case .unchanged, .unknown: break
+    }
+  }
+
+  private func keep(text: String, of key: MessageKey) async {
+    do { _ = try await store.replace(key, text: text) } catch {
+      log("\(key.conversation): the new words of a waiting message could not be stored: \(error)")
     }
   }
 
@@ -141,9 +150,9 @@ extension Router {
   }
 
   private func begin(_ key: MessageKey) async -> Bool {
-    if case .some(.some(let session)) = bound[key.conversation] { host.ready.release(session, key) }
     do {
       try await store.advance(key, to: .handling)
+      if case .some(.some(let session)) = bound[key.conversation] { host.ready.release(session, key) }
       return true
     } catch {
       log("\(key.conversation): that a message is being handled could not be stored: \(error)")

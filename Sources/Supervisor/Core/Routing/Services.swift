@@ -45,7 +45,7 @@ package actor Services {
   func connected(_ link: PluginLink) {
     for service in link.capabilities.services ?? [] {
       holder(service).set(link)
-      sleepers[service] = nil
+      if sleepers[service]?.link.name == link.name { sleepers[service] = nil }
       waking.remove(service)
     }
     complained.subtract(link.capabilities.services ?? [])

@@ -64,6 +64,13 @@ package final class ReadySessions: Sendable {
     }
   }
 
+  /// Nothing was given after all: what is stored of the message is as the claim says.
+  func putBack(_ claim: Claim, of session: String) {
+    standings.withLock { standings in
+      if standings[session]?.claim == nil { standings[session, default: Standing()].claim = claim }
+    }
+  }
+
   /// The session gives its agent a message: no claim counts any more, and there are none before it is ready again.
   func take(_ session: String) -> Claim? { standings.withLock { $0.removeValue(forKey: session)?.claim } }
 }

@@ -171,7 +171,8 @@ extension Session {
 
   private func sayReady() {
     // What a session is to forget may be gone before its next message.
-    if isLeafCurrent, isIdle, connection != nil, memory == nil { surroundings.ready.ready(id, after: lastLeaf ?? "") }
+    guard isLeafCurrent, isIdle, connection != nil, memory == nil, holdings != nil else { return }
+    surroundings.ready.ready(id, after: lastLeaf ?? "")
   }
 
   /// Asks while nothing else is to be done, so that the next message need not wait for it. What pi may add to a session
@@ -182,22 +183,32 @@ extension Session {
     nursery.add(on: EventLoop.shared) { [self] in _ = await lastEntry(connection) }
   }
 
-  enum Holding: Sendable { case yes, no, unknown }
-
-  /// Looks once, before this program gives the session anything, which of the messages that another may have given it it
-  /// has: what is given from now on would look like them.
-  func lookUpHoldings(_ connection: PiConnection) async {
-    guard holdings == nil else { return }
-    do {
-      var found: [MessageKey: Holding] = [:]
-      for (message, last) in try await surroundings.store.dispatching(to: id) {
-        let holding = await sessionHolds(after: last, connection)
-        if holding != .unknown { found[message] = holding }
+  /// Looks once, before this program gives the session anything, which it has of the messages that another may have given
+  /// it, and stores that: what is given from now on would look like them.
+  ///
+  /// - Returns: false when the agent has ended meanwhile, or nobody waits for it any more.
+  func lookUpHoldings(_ connection: PiConnection) async -> Bool {
+    var hasTold = false
+    while holdings == nil {
+      guard run?.aborting == false, !closed else { return false }
+      do {
+        var found: [OnItsWay: Holding] = [:]
+        for one in try await surroundings.store.dispatching(to: id) {
+          found[one] = await sessionHolds(after: one.last, connection)
+          if earlyEnding != nil || connection.child.hasEnded { return false }
+        }
+        try await surroundings.store.resolve(found, in: id)
+        holdings = Dictionary(found.map { ($0.key.message, $0.value) }, uniquingKeysWith: { $1 })
+      } catch {
+        if !hasTold {
+          surroundings.log("session \(name): a message waits until it can be stored what the session has: \(error)")
+          emit(.notice("⚠️ Your message waits: \(error)"))
+        }
+        hasTold = true
+        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return false }
       }
-      holdings = found
-    } catch {
-      surroundings.log("session \(name): what it was given before could not be looked up: \(error)")
     }
+    return true
   }
 
   /// Whether the session holds a message of the person newer than `last`: then the agent had taken it.

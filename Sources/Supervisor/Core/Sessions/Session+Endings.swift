@@ -50,6 +50,8 @@ extension Session {
   func retry(_ prompt: Prompt, _ why: String, after last: String?) async {
     var again = prompt
     again.attempts += 1
+    // Whatever was found before it was given.
+    holdings?[prompt.key] = nil
     if run?.isGiven == true {
       again.entryBefore = last
       again.isUncertain = true

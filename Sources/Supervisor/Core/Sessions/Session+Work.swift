@@ -82,8 +82,12 @@ extension Session {
     emit(.runStarted(prompt.key, text: prompt.typed))
     await forgetWhatIsOver(before: prompt)
     guard let connection = await connected(for: prompt) else { return }
-    await lookUpHoldings(connection)
-    if prompt.isUncertain, await !mayRun(prompt, connection) { return }
+    guard await lookUpHoldings(connection) else { return await notGiven(prompt) }
+    if prompt.isUncertain {
+      guard await mayRun(prompt, connection) else { return }
+      run?.prompt?.isUncertain = false
+      run?.prompt?.entryBefore = nil
+    }
     emit(.questionsOver)
     // It may have been changed while the agent started.
     var prompt = run?.prompt ?? prompt
@@ -110,6 +114,16 @@ extension Session {
     emit(.messageGiven(prompt.key))
     let ending = await converse(connection, prepared)
     await finish(prompt, ending, after: last)
+  }
+
+  /// Nothing could be given to the agent.
+  private func notGiven(_ prompt: Prompt) async {
+    if isParked { return leave() }
+    if let ending = earlyEnding { return await finish(prompt, ending, after: nil) }
+    guard run?.aborting == false, !closed else { return await conclude(prompt, .aborted, .dropped) }
+    // Its end is about to be heard of.
+    queue.prepend(.prompt(prompt))
+    run = nil
   }
 
   /// Files are read and encoded: not on the loop.
@@ -289,7 +303,7 @@ extension Session {
     let claim = surroundings.ready.take(id)
     // Stored with the message itself.
     if let claim, claim.isStored, claim.message == prompt.key, claim.last == last { return }
-    let overtaken = claim.flatMap { $0.message == prompt.key ? nil : Overtaken(message: $0.message, last: $0.last) }
+    let overtaken = claim.flatMap { $0.message == prompt.key ? nil : OnItsWay(message: $0.message, last: $0.last) }
     var hasTold = false
     while run?.aborting == false, !closed {
       do {
@@ -300,9 +314,11 @@ extension Session {
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
-        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return }
+        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { break }
       }
     }
+    // It has overtaken nothing.
+    if let claim { surroundings.ready.putBack(claim, of: id) }
   }
 
   /// Nil when the daemon ends first.

@@ -319,10 +319,10 @@ package actor Session {
   }
 
   func advance(_ prompt: Prompt, _ stage: MessageStage) async {
-    // What is stored of it is no longer that it is on its way.
-    surroundings.ready.release(id, prompt.key)
     do {
       try await surroundings.store.advance(prompt.key, to: stage)
+      // What is stored of it is no longer that it is on its way.
+      surroundings.ready.release(id, prompt.key)
     } catch {
       surroundings.log("session \(name): the state of a message could not be stored: \(error)")
     }
