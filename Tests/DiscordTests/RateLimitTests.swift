@@ -44,8 +44,9 @@ import Testing
   @Test func `fifty requests a second are the most`() {
     var limits = RateLimits()
     for number in 0..<50 { limits.began(.createMessage(in: "\(number)"), now: .milliseconds(number)) }
-    #expect(limits.wait(for: edit, now: .milliseconds(60)) == .milliseconds(940))
-    #expect(limits.wait(for: edit, now: .milliseconds(1_000)) == .zero)
+    // What goes out evenly may arrive in a bunch, so it is somewhat more than a second.
+    #expect(limits.wait(for: edit, now: .milliseconds(60)) == .milliseconds(1_090))
+    #expect(limits.wait(for: edit, now: .milliseconds(1_150)) == .zero)
   }
 
   @Test func `what may wait leaves room for what may not`() {
@@ -55,7 +56,7 @@ import Testing
     #expect(limits.wait(for: edit, now: .zero) == .zero)
     #expect(limits.patientWait(for: edit, now: .seconds(4)) == .zero)
     for number in 0..<35 { limits.began(.createMessage(in: "\(number)"), now: .milliseconds(number)) }
-    #expect(limits.patientWait(for: .editMessage("1", in: "7"), now: .milliseconds(100)) == .milliseconds(900))
+    #expect(limits.patientWait(for: .editMessage("1", in: "7"), now: .milliseconds(100)) == .milliseconds(1_050))
     #expect(limits.wait(for: .editMessage("1", in: "7"), now: .milliseconds(100)) == .zero)
   }
 
