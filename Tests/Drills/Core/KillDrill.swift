@@ -251,7 +251,8 @@ package struct KillDrill: Sendable {
   ///   - limit: where there is none to kill for so long, none is; nil waits for one.
   /// - Returns: whether one was.
   @discardableResult
-  static func kill(_ programs: Set<String>, of relay: RelayFixture, unless limit: Duration? = nil) async throws -> Bool {
+  static func kill(_ programs: Set<String>, of relay: RelayFixture, unless limit: Duration? = nil) async throws -> Bool
+  {
     let began = ContinuousClock.now
     while limit.map({ ContinuousClock.now - began < $0 }) ?? true {
       try Task.checkCancellation()
