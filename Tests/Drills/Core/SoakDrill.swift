@@ -71,9 +71,13 @@ package struct SoakDrill: Sendable {
         }
         group.addTask {
           while !isOver.withLock({ $0 }) {
-            let victim: Victim = [.messenger, .formatter, .attachments, .pi].randomElement() ?? .pi
-            let isKilled = try await KillDrill.kill(victim.programs, of: relay, unless: .milliseconds(500))
-            if isKilled { crashes.withLock { $0 += 1 } }
+            // A service that nobody needs sleeps: then it is another's turn.
+            let victims: [Victim] = [.messenger, .formatter, .attachments, .pi]
+            for victim in victims.shuffled() {
+              guard try await KillDrill.kill(victim.programs, of: relay, unless: .milliseconds(50)) else { continue }
+              crashes.withLock { $0 += 1 }
+              break
+            }
             // The drill's rhythm: a crash a second.
             try await Task.sleep(for: .seconds(1))
           }
