@@ -77,6 +77,7 @@ package struct DiscordDrill: Sendable {
         }
       case .connection(let pause):
         try await round.talk {
+          // As above.
           try await Task.sleep(for: pause)
           try discord.tell(#"{"do": "drop"}"#)
         }
