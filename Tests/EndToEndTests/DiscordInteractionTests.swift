@@ -21,6 +21,8 @@ extension EndToEnd {
         ]
         #expect(wanted.isSubset(of: Set(names.compactMap(\.stringValue))))
         try await relay.crash("discord/default")
+        // A command used while no bot is connected reaches none, unless a session can be resumed.
+        _ = await Discord.wait(at: discord) { $0.identifies + $0.resumes == 2 }
         try Discord.use("status", at: discord)
         await Discord.waitForText("There is no session here yet", at: discord)
         #expect(DiscordLedger(discord.printed).all("registered").count == 2)
