@@ -1,3 +1,4 @@
+import PiRPC
 import RelayWire
 import Testing
 
@@ -82,5 +83,21 @@ import Testing
     var stream = StreamedText()
     stream.append("half a li", through: Redaction([]))
     #expect(stream.source == "half a li")
+  }
+
+  @Test func `a question is looked through before it is cut`() {
+    let redaction = Redaction(["ACME-[0-9]{6}"])
+    let title = String(repeating: "x", count: 112) + " ACME-123456"
+    let dialog = PiDialog(
+      id: "1", kind: .select, title: title, options: [String(repeating: "y", count: 70) + " ACME-654321"])
+    let record = DialogRecord(id: "1", session: "s", dialog: dialog, expires: nil)
+    let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
+    let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
+    let closings = [
+      record.closing(.unanswered(why: "asked anew"), through: redaction),
+      record.closing(.answered(title, by: "Ann"), through: redaction),
+    ]
+    for text in labels + closings { #expect(!text.contains("ACME"), "\(text)") }
+    #expect(labels == [String(repeating: "y", count: 70) + " [redacted"])
   }
 }

@@ -45,7 +45,9 @@ struct DialogRecord: Codable, Sendable, Equatable {
   }
 
   /// Buttons for the answers there are, where they fit; otherwise the numbers do.
-  func buttons(within limits: ButtonLimits?) -> [[Button]]? {
+  ///
+  /// - Parameter redaction: goes over labels before they are cut, as half a secret is not found.
+  func buttons(within limits: ButtonLimits?, through redaction: Redaction) -> [[Button]]? {
     guard let limits else { return nil }
     let labels: [String]
     switch dialog.kind {
@@ -56,10 +58,25 @@ struct DialogRecord: Codable, Sendable, Equatable {
     guard !labels.isEmpty, labels.count <= limits.rows * limits.perRow else { return nil }
     let all = labels.enumerated().map { index, label in
       Button(
-        id: "\(id):\(index + 1)", label: SafeText.line(label, limit: limits.labelLength),
+        id: "\(id):\(index + 1)",
+        label: SafeText.line(redaction.apply(to: label), limit: limits.labelLength),
         style: dialog.kind == .confirm ? (index == 0 ? .success : .danger) : .primary)
     }
     return stride(from: 0, to: all.count, by: limits.perRow).map { Array(all[$0..<min($0 + limits.perRow, all.count)]) }
+  }
+
+  enum Outcome: Sendable {
+    case answered(String, by: String)
+    case unanswered(why: String)
+  }
+
+  /// What stands in place of the question once it is over.
+  func closing(_ outcome: Outcome, through redaction: Redaction) -> String {
+    func line(_ text: String) -> String { SafeText.line(redaction.apply(to: text), limit: 120) }
+    return switch outcome {
+    case .answered(let answer, let name): "✔ \(line(dialog.title)) — \(line(answer)) (\(SafeText.line(name)))"
+    case .unanswered(let why): "✖ \(line(dialog.title)) — \(why)"
+    }
   }
 
   enum Reading: Equatable {
@@ -87,7 +104,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
         return .answer(.value(options[number - 1]), label: options[number - 1])
       }
       return .unclear(hint: "Reply with a number from 1 to \(options.count), or /cancel.")
-    case .input, .editor: return .answer(.value(reply), label: SafeText.line(reply))
+    case .input, .editor: return .answer(.value(reply), label: reply)
     }
   }
 

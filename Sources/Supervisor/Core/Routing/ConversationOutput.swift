@@ -18,11 +18,13 @@ actor ConversationOutput {
     /// Something that an earlier daemon recorded and did not bring to its end.
     case resume(UnfinishedOutbound)
     case ask(DialogRecord)
+    /// Asked by a session that the conversation no longer watches.
+    case askedElsewhere(DialogRecord, session: String)
     /// A message of which nothing more is to be said has ended.
     case end(MessageEnd)
     /// The messenger has not been told how this message ended.
     case tell(MessageEnd)
-    case settleDialog(id: String, text: String)
+    case settleDialog(DialogRecord, DialogRecord.Outcome)
     case detached
     case flush(Int)
     case toolIsSlow(String)
@@ -167,9 +169,13 @@ actor ConversationOutput {
     case .tell(let end): await delivery.tell(end)
     case .resume(let unfinished): await resume(unfinished)
     case .ask(let record): await ask(record)
-    case .settleDialog(let id, let text):
-      if let sent = dialogs.removeValue(forKey: id) {
-        await delivery.closeDialog(id, shown: sent, text: redaction.apply(to: text))
+    case .askedElsewhere(let record, let session):
+      let title = SafeText.line(redaction.apply(to: record.dialog.title), limit: 200)
+      await breakStream()
+      await say("❓ The session \(session), which you left, asks: \(title)\nTo answer: /use \(session)", .notice)
+    case .settleDialog(let record, let outcome):
+      if let sent = dialogs.removeValue(forKey: record.id) {
+        await delivery.closeDialog(record.id, shown: sent, text: record.closing(outcome, through: redaction))
       }
     case .detached: await detach()
     case .flush(let number):
@@ -323,7 +329,7 @@ actor ConversationOutput {
     let sent = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
-        text: question, buttons: shown(record.buttons(within: capabilities.buttons)),
+        text: question, buttons: record.buttons(within: capabilities.buttons, through: redaction),
         prefill: prefill(of: record),
         expires: record.expires))
     dialogs[record.id] = sent
@@ -337,13 +343,6 @@ actor ConversationOutput {
   /// Something in place of what is to be redacted would come back as the answer.
   private func prefill(of record: DialogRecord) -> String? {
     record.dialog.prefill.flatMap { redaction.apply(to: $0) == $0 ? $0 : nil }
-  }
-
-  private func shown(_ buttons: [[Button]]?) -> [[Button]]? {
-    guard !redaction.isEmpty else { return buttons }
-    return buttons?.map { row in
-      row.map { Button(id: $0.id, label: redaction.apply(to: $0.label), style: $0.style) }
-    }
   }
 
   /// Says in the conversation that something was given up, where that is wanted.

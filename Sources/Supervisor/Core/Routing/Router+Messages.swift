@@ -339,11 +339,10 @@ extension Router {
       await say("That question is settled already.", to: key)
       return
     }
-    let title = SafeText.line(record.dialog.title, limit: 120)
     guard let session = await host.session(record.session), await session.answer(record.dialog.id, answer) else {
-      watchers.settle(record, text: "✖ \(title) — the agent no longer waits for an answer")
+      watchers.settle(record, .unanswered(why: "the agent no longer waits for an answer"))
       return
     }
-    watchers.settle(record, text: "✔ \(title) — \(label) (\(SafeText.line(sender.name)))")
+    watchers.settle(record, .answered(label, by: sender.name))
   }
 }

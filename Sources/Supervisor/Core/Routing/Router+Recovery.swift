@@ -146,8 +146,7 @@ extension Router {
   /// A session that the conversation has turned away from asks something over a message of it, and waits.
   func tellOfQuestion(_ record: DialogRecord, to key: ConversationKey) async {
     guard dialogs.record(record.id) != nil, let name = await host.session(record.session)?.name else { return }
-    let title = SafeText.line(record.dialog.title, limit: 200)
-    await say("❓ The session \(name), which you left, asks: \(title)\nTo answer: /use \(name)", to: key)
+    places[key]?.output.post(.askedElsewhere(record, session: name))
   }
 
   private func report(_ text: String, _ end: MessageEnd) {

@@ -86,7 +86,7 @@ final class SessionWatchers: Sendable {
       }
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
-      settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — withdrawn: \(why)")
+      settle(record, .unanswered(why: "withdrawn: \(why)"))
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let stage):
       post(.event(event), to: session)
@@ -103,7 +103,7 @@ final class SessionWatchers: Sendable {
 
   private func endOwnQuestions(of session: String, _ why: String) {
     for record in dialogs.all(of: session) where record.isOwn && dialogs.claim(record.id) != nil {
-      settle(record, text: "✖ \(SafeText.line(record.dialog.title, limit: 120)) — \(why)")
+      settle(record, .unanswered(why: why))
     }
   }
 
@@ -120,7 +120,7 @@ final class SessionWatchers: Sendable {
     session(of: key).flatMap { dialogs.first(of: $0) } != nil
   }
 
-  func settle(_ record: DialogRecord, text: String) {
-    post(.settleDialog(id: record.id, text: text), to: record.session)
+  func settle(_ record: DialogRecord, _ outcome: DialogRecord.Outcome) {
+    post(.settleDialog(record, outcome), to: record.session)
   }
 }
