@@ -271,32 +271,6 @@ extension EndToEnd {
       }
     }
 
-    @Test func `what the session holds was taken, and is not run again`() async throws {
-      try await RelayFixture.run { relay in
-        try await relay.messenger.say("hello", id: "1")
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        let session = try #require(try await relay.status().sessions.first)
-        _ = await relay.stop()
-        // As a daemon leaves it that ends after it gave the message, before it heard that it was taken.
-        let message = MessageReceived(
-          id: "2", conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: "hello"
-        )
-        let key = MessageKey(
-          conversation: ConversationKey(instance: "fake/default", conversation: "c1"), id: "2")
-        let store = try SQLiteStore(path: relay.folders.database)
-        #expect(try await store.accept(StoredMessage(key: key, message: message), state: nil))
-        try await store.advance(key, to: .dispatching(session: session.id, after: ""))
-        await store.close()
-        try await relay.start()
-        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
-        await relay.messenger.waitForText("The agent was interrupted while it worked on this")
-        #expect(await relay.messenger.texts(role: .answer).count == 1)
-        let file = FileManager.default.contents(atPath: try #require(session.sessionFile)) ?? Data()
-        #expect(
-          String(decoding: file, as: UTF8.self).split(separator: "\n").count { $0.contains(#""role":"user""#) } == 1)
-      }
-    }
-
     @Test func `half a line at the end of the session's file is cut off before the agent goes on`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")

@@ -13,17 +13,18 @@ import Testing
 
   private var path: String { folder.path + "/relay.db" }
 
-  @Test func `only what waits is replaced or withdrawn`() async throws {
+  @Test func `only what waits is replaced, and what an agent has is not withdrawn`() async throws {
     let store = try SQLiteStore(path: path)
-    for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
+    for id in ["1", "2", "3", "4"] { _ = try await store.accept(message(id), state: nil) }
     try await store.advance(message("3").key, to: .dispatching(session: "s", after: nil))
-    for id in ["2", "3"] {
+    try await store.advance(message("4").key, to: .accepted(session: "s"))
+    for id in ["2", "3", "4"] {
       _ = try await store.replace(message(id).key, text: "changed")
       try await store.withdraw(message(id).key)
     }
     let left = try await store.unfinishedMessages(of: "discord.default")
-    #expect(left.map(\.stored.message.text) == ["hello", "changed", "hello"])
-    #expect(left.map(\.isWithdrawn) == [false, true, false])
+    #expect(left.map(\.stored.message.text) == ["hello", "changed", "hello", "hello"])
+    #expect(left.map(\.isWithdrawn) == [false, true, true, false])
   }
 
   @Test func `tries and what is left of the wait are known to the next process`() async throws {

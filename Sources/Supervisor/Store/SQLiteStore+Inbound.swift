@@ -216,7 +216,9 @@ extension SQLiteStore: Store {
   package func withdraw(_ key: MessageKey) async throws {
     let key = key.values
     try await commits.write {
-      try $0.run("UPDATE message SET isWithdrawn = 1 WHERE \(Self.whichMessage) AND stage = 0", key.0, key.1, key.2)
+      try $0.run(
+        "UPDATE message SET isWithdrawn = 1 WHERE \(Self.whichMessage) AND stage IN (0, 2) AND endedAt IS NULL",
+        key.0, key.1, key.2)
     }
   }
 

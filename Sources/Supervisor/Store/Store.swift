@@ -37,7 +37,7 @@ package protocol Store: Sendable {
   ///
   /// - Returns: the message as it is now; nil when it does not wait.
   func replace(_ key: MessageKey, text: String) async throws -> MessageReceived?
-  /// Keeps that a message is not to be run if it still waits.
+  /// Keeps that a message is not to be run if it still waits, or if it was on its way and turns out not to have arrived.
   func withdraw(_ key: MessageKey) async throws
   /// Messages of an instance that have not ended, oldest first.
   func unfinishedMessages(of instance: String) async throws -> [UnfinishedMessage]

@@ -224,6 +224,7 @@ extension Router {
     prompt.isRecovered = earlier != nil
     if case .dispatching(_, let after)? = earlier?.stage {
       prompt.isUncertain = true
+      prompt.isWithdrawn = earlier?.isWithdrawn == true
       // Another session says nothing of what that one held.
       prompt.entryBefore = session.id == earlier?.stage.session ? after : nil
     }

@@ -77,6 +77,9 @@ extension Session {
     var holding = holdings?.removeValue(forKey: prompt.key)
     if holding == nil { holding = await sessionHolds(after: prompt.entryBefore, connection) }
     switch holding ?? .unknown {
+    case .no where prompt.isWithdrawn, .unknown where prompt.isWithdrawn:
+      await conclude(prompt, .aborted, .dropped)
+      return false
     case .no: return true
     case .yes:
       await conclude(

@@ -68,6 +68,8 @@ package struct Prompt: Codable, Sendable, Equatable {
   package var isUncertain = false
   /// An earlier daemon has taken it.
   package var isRecovered = false
+  /// It was withdrawn while it was on its way: where the agent does not have it, it is not to be given.
+  package var isWithdrawn = false
   package var entryBefore: String?
 
   package init(

@@ -1,0 +1,99 @@
+import FoundationEssentials
+import RelayStore
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// What an earlier daemon may have given to an agent: it ended after it gave a message, before it heard that it was taken.
+  @Suite struct HoldingsTests {
+    @Test func `what the session holds was taken, and is not run again`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        _ = await relay.stop()
+        try await leave("hello", as: message("2"), onItsWayTo: session.id, relay)
+        try await relay.start()
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        await relay.messenger.waitForText("The agent was interrupted while it worked on this")
+        #expect(await relay.messenger.texts(role: .answer).count == 1)
+        #expect(try prompts(of: session) == 1)
+      }
+    }
+
+    @Test func `what was withdrawn on its way, and did not arrive, is not run`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let last = try lastEntry(of: session)
+        _ = await relay.stop()
+        try await leave("never mind", as: message("2"), onItsWayTo: session.id, after: last, isWithdrawn: true, relay)
+        try await leave("but this", as: message("3"), onItsWayTo: session.id, after: last, relay)
+        try await relay.start()
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.contains("never mind") })
+      }
+    }
+
+    @Test func `a conversation that speaks first is not taken for one that is not there yet`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let last = try lastEntry(of: session)
+        _ = await relay.stop()
+        // Of a messenger that does not come back.
+        let (held, other) = (message("8", of: "away/default"), message("9", of: "away/default"))
+        try await leave("hello", as: held, onItsWayTo: session.id, relay)
+        try await leave("the same words", as: other, onItsWayTo: session.id, after: last, relay)
+        try await relay.start()
+        try await relay.messenger.say("the same words", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        _ = await relay.stop()
+        let store = try SQLiteStore(path: relay.folders.database)
+        let stages = try await store.unfinishedMessages(of: "away/default").map(\.stage)
+        await store.close()
+        #expect(stages == [.accepted(session: session.id), .received])
+      }
+    }
+
+    /// A session that has been given "hello".
+    private func talk(_ relay: RelayFixture) async throws -> SessionStatus {
+      try await relay.messenger.say("hello", id: "1")
+      #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      return try #require(try await relay.status().sessions.first)
+    }
+
+    private func message(_ id: String, of instance: String = "fake/default") -> MessageKey {
+      MessageKey(conversation: ConversationKey(instance: instance, conversation: "c1"), id: id)
+    }
+
+    /// - Parameter last: the session's last entry before it was given; empty: it had none.
+    private func leave(
+      _ text: String, as key: MessageKey, onItsWayTo session: String, after last: String = "",
+      isWithdrawn: Bool = false,
+      _ relay: RelayFixture
+    ) async throws {
+      let message = MessageReceived(
+        id: key.id, conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: text)
+      let store = try SQLiteStore(path: relay.folders.database)
+      #expect(try await store.accept(StoredMessage(key: key, message: message), state: nil))
+      try await store.advance(key, to: .dispatching(session: session, after: last))
+      if isWithdrawn { try await store.withdraw(key) }
+      await store.close()
+    }
+
+    private func prompts(of session: SessionStatus) throws -> Int {
+      try entries(of: session).count { $0["message"]?["role"] == "user" }
+    }
+
+    private func lastEntry(of session: SessionStatus) throws -> String {
+      try #require(try entries(of: session).last?["id"]?.stringValue)
+    }
+
+    private func entries(of session: SessionStatus) throws -> [JSONValue] {
+      let file = FileManager.default.contents(atPath: try #require(session.sessionFile)) ?? Data()
+      return try file.split(separator: UInt8(ascii: "\n")).map {
+        try JSONCoding.decode(JSONValue.self, from: Array($0))
+      }
+    }
+  }
+}
