@@ -55,6 +55,28 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a command that leaves no entry is not run again without being asked for`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let last = try lastEntry(of: session)
+        try await relay.messenger.say("/ping", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .handled)
+        #expect(try lastEntry(of: session) == last)
+        _ = await relay.stop()
+        try await leave("/ping again", as: message("3"), onItsWayTo: session.id, after: last, relay)
+        let question = "It is not known whether the agent took this message"
+        try await relay.start()
+        await relay.messenger.waitForText(question)
+        // Nor by a daemon after that one.
+        try await relay.killAndStart()
+        await relay.messenger.waitForText("✖ The question was withdrawn")
+        await relay.messenger.waitForText(question)
+        try await relay.messenger.say("2", id: "4")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .stopped)
+        #expect(await relay.messenger.texts().count { $0.contains("pong") } == 1)
+      }
+    }
+
     /// A session that has been given "hello".
     private func talk(_ relay: RelayFixture) async throws -> SessionStatus {
       try await relay.messenger.say("hello", id: "1")

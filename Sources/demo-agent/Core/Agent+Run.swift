@@ -56,6 +56,13 @@ extension Agent {
     }
   }
 
+  func notify(_ text: String) {
+    emit([
+      "type": "extension_ui_request", "id": .string(UUID().uuidString.lowercased()), "method": "notify",
+      "message": .string(text), "notifyType": "info",
+    ])
+  }
+
   private func perform(_ step: ScriptStep, _ messages: inout [OrderedJSON]) async -> Outcome {
     switch step {
     case .say(let text, let piece, let milliseconds):
@@ -66,10 +73,7 @@ extension Agent {
       let answer = await ask(dialog, timeout: timeout)
       return await stream(answer, piece: 8, milliseconds: 5, &messages)
     case .notify(let text):
-      emit([
-        "type": "extension_ui_request", "id": .string(UUID().uuidString.lowercased()), "method": "notify",
-        "message": .string(text), "notifyType": "info",
-      ])
+      notify(text)
       return .goOn
     case .fail(let error, let retries, let succeeds):
       return await fail(error, retries: retries, thenSucceeds: succeeds, &messages)

@@ -89,10 +89,11 @@ package actor Agent {
         emit(lines.response(command.id, type, error: "Entry not found: \(command.since ?? "")"))
       }
     case "get_commands":
-      let all = Script.commands.map { command -> OrderedJSON in
-        ["name": .string(command.name), "description": .string(command.summary), "source": "prompt"]
+      let all = [(Script.extensionCommand, "extension")] + Script.commands.map { ($0, "prompt") }
+      let list = all.map { command, source -> OrderedJSON in
+        ["name": .string(command.name), "description": .string(command.summary), "source": .string(source)]
       }
-      emit(lines.response(command.id, type, data: ["commands": .array(all)]))
+      emit(lines.response(command.id, type, data: ["commands": .array(list)]))
     case "get_available_models":
       let models: [OrderedJSON] = options.lacksKey ? [] : [model]
       emit(lines.response(command.id, type, data: ["models": .array(models)]))
@@ -142,6 +143,10 @@ package actor Agent {
     guard let text = command.message else {
       emit(lines.response(command.id, "prompt", error: "Cannot read properties of undefined (reading 'startsWith')"))
       return
+    }
+    if Script.isOfExtension(text) {
+      notify("pong")
+      return emit(lines.response(command.id, "prompt"))
     }
     if options.lacksKey {
       emit(lines.response(command.id, "prompt", error: "No API key found for demo."))

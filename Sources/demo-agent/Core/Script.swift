@@ -41,6 +41,11 @@ enum Script {
     ("crash", "end the process in mid-answer, or at once: /crash [now]"),
   ]
 
+  /// As an extension's: carried out without a run, and without an entry in the session.
+  static let extensionCommand = (name: "ping", summary: "say pong, without the model")
+
+  static func isOfExtension(_ prompt: String) -> Bool { prompt.prefix { $0 != " " } == "/" + extensionCommand.name }
+
   static func steps(for prompt: String, images: [String], number: Int) -> [ScriptStep] {
     let firstLine = prompt.prefix { $0 != "\n" }
     let words = firstLine.split(separator: " ").map(String.init)

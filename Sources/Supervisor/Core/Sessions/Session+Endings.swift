@@ -74,9 +74,7 @@ extension Session {
   /// Whether a message that may have reached an earlier life of the agent is to be sent: not when the session has it,
   /// and when nothing proves either way, only by the person's word.
   func mayRun(_ prompt: Prompt, _ connection: PiConnection) async -> Bool {
-    var holding = holdings?.removeValue(forKey: prompt.key)
-    if holding == nil { holding = await sessionHolds(after: prompt.entryBefore, connection) }
-    switch holding ?? .unknown {
+    switch await holding(of: prompt, connection) {
     case .no where prompt.isWithdrawn, .unknown where prompt.isWithdrawn:
       await conclude(prompt, .aborted, .dropped)
       return false
@@ -102,6 +100,22 @@ extension Session {
       await conclude(prompt, .aborted, .dropped)
       return false
     }
+  }
+
+  private func holding(of prompt: Prompt, _ connection: PiConnection) async -> Holding {
+    var found = holdings?.removeValue(forKey: prompt.key)
+    if found == nil { found = await sessionHolds(after: prompt.entryBefore, connection) }
+    guard found == .no, await isCommandOfExtension(prompt.text) else { return found ?? .unknown }
+    // Should this daemon end before the person has answered, the next asks, too.
+    await advance(prompt, .dispatching(session: id, after: nil))
+    return .unknown
+  }
+
+  /// Such a command is carried out without an entry: that there is none proves nothing.
+  private func isCommandOfExtension(_ text: String) async -> Bool {
+    guard text.hasPrefix("/") else { return false }
+    let name = text.dropFirst().prefix { !$0.isWhitespace }
+    return await agentCommands().contains { $0.name == name && $0.source == "extension" }
   }
 
   /// The agent has not taken these: they wait as before.
