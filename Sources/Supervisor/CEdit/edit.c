@@ -24,6 +24,8 @@ static void take_line(char *text) {
     if (text && *text) add_history(text);
     void (*tell)(const char *) = on_line;
     if (!text) {
+        // What comes next, the shell's prompt for one, does not begin behind ours.
+        relay_edit_hide();
         relay_edit_end();
         if (tell) tell(NULL);
         return;

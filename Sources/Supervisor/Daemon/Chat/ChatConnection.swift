@@ -72,6 +72,8 @@ actor ChatConnection {
         peer.close()
         isAttached = false
         self.peer = nil
+        // Who leaves knows.
+        guard !Task.isCancelled else { return }
         await screen.connected(false)
         if let refusal {
           StandardError.say("pi-relayd: \(refusal)")
