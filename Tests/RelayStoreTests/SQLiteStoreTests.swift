@@ -63,7 +63,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let overtaken = OnItsWay(message: message("1").key, last: "e1")
     try await store.dispatch(message("2").key, to: "s", after: "e1", before: overtaken)
     #expect(try await store.stage(of: message("1").key) == .received)
-    #expect(try await store.dispatching(to: "s") == [OnItsWay(message: message("2").key, last: "e1")])
+    #expect(try await store.dispatching(to: "s") == [OnItsWay(message: message("2").key, last: "e1"): "hello"])
     // What has gone on since is not taken back.
     try await store.advance(message("1").key, to: .accepted(session: "s"))
     try await store.dispatch(message("3").key, to: "s", after: "e2", before: overtaken)

@@ -97,6 +97,7 @@ import Testing
       record.closing(.unanswered(why: "asked anew"), through: redaction),
       record.closing(.answered(title, by: "Ann"), through: redaction),
     ]
+    #expect(redaction.line("ACME-\u{200B}123456\tACME-\n654321") == "[redacted] ACME- 654321")
     for text in labels + closings { #expect(!text.contains("ACME"), "\(text)") }
     #expect(labels == [String(repeating: "y", count: 70) + " [redacted"])
   }

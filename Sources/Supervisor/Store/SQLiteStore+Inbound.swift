@@ -130,17 +130,20 @@ extension SQLiteStore: Store {
       """, key.0, key.1, key.2, .text(session), .text(one.last))
   }
 
-  package func dispatching(to session: String) async throws -> [OnItsWay] {
+  package func dispatching(to session: String) async throws -> [OnItsWay: String] {
     try await read { connection in
-      try connection.rows(
+      let all = try connection.rows(
         """
-        SELECT instance, conversation, id, entryBefore FROM message
+        SELECT instance, conversation, id, entryBefore, body FROM message
         WHERE session = ? AND stage = 2 AND entryBefore IS NOT NULL AND endedAt IS NULL
         """, .text(session)
       ) { row in
         let place = ConversationKey(instance: row.text(0), conversation: row.text(1))
-        return OnItsWay(message: MessageKey(conversation: place, id: row.text(2)), last: row.text(3))
+        let one = OnItsWay(message: MessageKey(conversation: place, id: row.text(2)), last: row.text(3))
+        // What cannot be read is not run, and told of elsewhere.
+        return (one, (try? JSONCoding.decode(MessageReceived.self, from: row.blob(4)))?.text ?? "")
       }
+      return Dictionary(all, uniquingKeysWith: { $1 })
     }
   }
 

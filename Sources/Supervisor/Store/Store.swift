@@ -22,8 +22,9 @@ package protocol Store: Sendable {
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
   /// Stores that a message is on its way to the agent, and in the same step that one which was to be is not.
   func dispatch(_ key: MessageKey, to session: String, after last: String?, before overtaken: OnItsWay?) async throws
-  /// Messages that are stored as on their way to a session's agent, where the session's entries can tell of them.
-  func dispatching(to session: String) async throws -> [OnItsWay]
+  /// Messages that are stored as on their way to a session's agent, where the session's entries can tell of them, with
+  /// their words.
+  func dispatching(to session: String) async throws -> [OnItsWay: String]
   /// Stores what the session's entries tell of such messages, which they will not once it is given others: one that the
   /// session does not have waits, one that it has was accepted, and of any other nothing will tell.
   func resolve(_ holdings: [OnItsWay: Holding], in session: String) async throws

@@ -59,7 +59,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
     let all = labels.enumerated().map { index, label in
       Button(
         id: "\(id):\(index + 1)",
-        label: SafeText.line(redaction.apply(to: label), limit: limits.labelLength),
+        label: redaction.line(label, limit: limits.labelLength),
         style: dialog.kind == .confirm ? (index == 0 ? .success : .danger) : .primary)
     }
     return stride(from: 0, to: all.count, by: limits.perRow).map { Array(all[$0..<min($0 + limits.perRow, all.count)]) }
@@ -72,9 +72,9 @@ struct DialogRecord: Codable, Sendable, Equatable {
 
   /// What stands in place of the question once it is over.
   func closing(_ outcome: Outcome, through redaction: Redaction) -> String {
-    func line(_ text: String) -> String { SafeText.line(redaction.apply(to: text), limit: 120) }
+    func line(_ text: String) -> String { redaction.line(text, limit: 120) }
     return switch outcome {
-    case .answered(let answer, let name): "✔ \(line(dialog.title)) — \(line(answer)) (\(SafeText.line(name)))"
+    case .answered(let answer, let name): "✔ \(line(dialog.title)) — \(line(answer)) (\(redaction.line(name)))"
     case .unanswered(let why): "✖ \(line(dialog.title)) — \(why)"
     }
   }

@@ -170,7 +170,7 @@ actor ConversationOutput {
     case .resume(let unfinished): await resume(unfinished)
     case .ask(let record): await ask(record)
     case .askedElsewhere(let record, let session):
-      let title = SafeText.line(redaction.apply(to: record.dialog.title), limit: 200)
+      let title = redaction.line(record.dialog.title, limit: 200)
       await breakStream()
       await say("❓ The session \(session), which you left, asks: \(title)\nTo answer: /use \(session)", .notice)
     case .settleDialog(let record, let outcome):

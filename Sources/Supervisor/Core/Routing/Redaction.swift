@@ -42,6 +42,12 @@ struct Redaction {
     }.joined(separator: "\n")
   }
 
+  /// One line, cut only when it has been looked through, as it came and as it is shown.
+  func line(_ text: String, limit: Int = 48) -> String {
+    guard !isEmpty else { return SafeText.line(text, limit: limit) }
+    return SafeText.line(apply(to: SafeText.line(apply(to: text), limit: .max)), limit: limit)
+  }
+
   /// The texts in a value that an agent has made up, names apart.
   func apply(to value: JSONValue) -> JSONValue {
     guard !isEmpty else { return value }

@@ -73,6 +73,7 @@ extension Session {
       directory: directory)
     let connection = try await connect(request, log)
     self.connection = connection
+    commands = nil
     isLeafCurrent = false
     nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
@@ -193,8 +194,10 @@ extension Session {
       guard run?.aborting == false, !closed else { return false }
       do {
         var found: [OnItsWay: Holding] = [:]
-        for one in try await surroundings.store.dispatching(to: id) {
-          found[one] = await sessionHolds(after: one.last, connection)
+        for (one, words) in try await surroundings.store.dispatching(to: id) {
+          let holding = await sessionHolds(after: one.last, connection)
+          let provesNothing = holding == .no ? await mayBeCommandOfExtension(words) : false
+          found[one] = provesNothing ? .unknown : holding
           if earlyEnding != nil || connection.child.hasEnded { return false }
         }
         try await surroundings.store.resolve(found, in: id)

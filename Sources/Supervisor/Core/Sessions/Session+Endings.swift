@@ -56,7 +56,10 @@ extension Session {
       again.entryBefore = last
       again.isUncertain = true
     }
-    if closed || run?.aborting == true { return await conclude(prompt, .aborted, .dropped) }
+    again.isWithdrawn = run?.prompt?.isWithdrawn == true
+    if closed || run?.aborting == true || again.isWithdrawn && !again.isUncertain {
+      return await conclude(prompt, .aborted, .dropped)
+    }
     if again.attempts >= 2 {
       await conclude(
         prompt,
@@ -105,17 +108,18 @@ extension Session {
   private func holding(of prompt: Prompt, _ connection: PiConnection) async -> Holding {
     var found = holdings?.removeValue(forKey: prompt.key)
     if found == nil { found = await sessionHolds(after: prompt.entryBefore, connection) }
-    guard found == .no, await isCommandOfExtension(prompt.text) else { return found ?? .unknown }
+    guard found == .no, await mayBeCommandOfExtension(prompt.text) else { return found ?? .unknown }
     // Should this daemon end before the person has answered, the next asks, too.
     await advance(prompt, .dispatching(session: id, after: nil))
     return .unknown
   }
 
   /// Such a command is carried out without an entry: that there is none proves nothing.
-  private func isCommandOfExtension(_ text: String) async -> Bool {
+  func mayBeCommandOfExtension(_ text: String) async -> Bool {
     guard text.hasPrefix("/") else { return false }
+    guard let commands = await toldCommands() else { return true }
     let name = text.dropFirst().prefix { !$0.isWhitespace }
-    return await agentCommands().contains { $0.name == name && $0.source == "extension" }
+    return commands.contains { $0.name == name && $0.source == "extension" }
   }
 
   /// The agent has not taken these: they wait as before.

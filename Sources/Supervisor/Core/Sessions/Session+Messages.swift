@@ -136,7 +136,11 @@ extension Session {
       }
     }
     guard run?.prompt?.key == key else { return .unknown }
-    guard run?.isDispatched == false else { return .tooLate }
+    guard run?.isDispatched == false else {
+      // Should it turn out not to have arrived.
+      run?.prompt?.isWithdrawn = true
+      return .tooLate
+    }
     run?.aborting = true
     withdrawQuestions("the message was withdrawn")
     await surroundings.places.giveUp(id)

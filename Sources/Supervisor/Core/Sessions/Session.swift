@@ -84,7 +84,8 @@ package actor Session {
   var workIsOver = false
   var workWaiters: [CheckedContinuation<Void, Never>] = []
   var settles: Bool?
-  var commands: [PiCommandList.Command] = []
+  /// Nil until this life of the agent has told them.
+  var commands: [PiCommandList.Command]?
 
   /// How long a run of an older pi must be quiet after `agent_end` to be over: retries and compactions start at once.
   static let quietAfterEnd: Duration = .milliseconds(150)
@@ -227,8 +228,11 @@ package actor Session {
   }
 
   /// The agent's own commands, where it has told them.
-  package func agentCommands() async -> [PiCommandList.Command] {
-    if commands.isEmpty, let connection,
+  package func agentCommands() async -> [PiCommandList.Command] { await toldCommands() ?? [] }
+
+  /// Nil: it does not say.
+  func toldCommands() async -> [PiCommandList.Command]? {
+    if commands == nil, let connection,
       let answer = try? await connection.send(.getCommands, within: pi.answerTimeout),
       let list = try? answer.data(PiCommandList.self)
     {
