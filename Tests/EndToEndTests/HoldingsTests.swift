@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import RelayStore
 import RelayWire
 import Supervisor
@@ -30,6 +31,27 @@ extension EndToEnd {
         try await leave("but this", as: message("3"), onItsWayTo: session.id, after: last, relay)
         try await relay.start()
         #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.contains("never mind") })
+      }
+    }
+
+    @Test func `what was withdrawn too late is not given to the agent's next life, where the last did not take it`()
+      async throws
+    {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let agent = try #require(session.pid)
+        kill(agent, SIGSTOP)
+        let typing = await relay.messenger.typing.count
+        try await relay.messenger.say("never mind", id: "2")
+        // It has been given, and the agent is slow to begin.
+        await relay.messenger.wait { $0.typing.count > typing }
+        _ = try await relay.messenger.request(MessageDeleted(id: "2", conversation: Conversation(id: "c1")))
+        await relay.messenger.wait { messenger in messenger.messages.contains { $0.text.hasPrefix("🗑️") } }
+        kill(agent, SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        try await relay.messenger.say("but this", id: "3")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
         #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.contains("never mind") })
       }
