@@ -8,7 +8,6 @@ protocol ChatScreen: Sendable {
   func show(_ message: MessageSend, id: String) async
   func change(_ message: MessageEdit) async
   func remove(_ message: MessageDelete) async
-  func ask(_ dialog: DialogShow, id: String) async
   func settled(_ message: MessageSettled) async
   func typing(_ active: Bool) async
   /// The connection is gone or back.

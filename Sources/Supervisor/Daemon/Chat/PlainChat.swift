@@ -51,8 +51,6 @@ actor PlainChat: ChatScreen {
 
   func remove(_ message: MessageDelete) { texts[message.message] = nil }
 
-  func ask(_ dialog: DialogShow, id: String) {}
-
   func typing(_ active: Bool) {}
 
   func connected(_ isConnected: Bool) {}

@@ -13,6 +13,8 @@ final class TerminalScreen: ChatScreen {
     var isConnected = true
     /// The message that is still growing at the end of what is printed, and what is shown of it.
     var open: (id: String, text: String)?
+    /// Messages that ask something: how it ended is printed below.
+    var questions: Set<String> = []
     /// Columns taken on the last printed line; 0 at the start of a line.
     var column = 0
   }
@@ -80,6 +82,7 @@ final class TerminalScreen: ChatScreen {
     draw {
       self.closeOpen()
       guard message.streaming == true else {
+        if message.role == .dialog { self.state.withLock { _ = $0.questions.insert(id) } }
         self.printBlock(message.text, style: Self.style(of: message.role))
         return
       }
@@ -91,7 +94,9 @@ final class TerminalScreen: ChatScreen {
   func change(_ message: MessageEdit) {
     draw {
       guard let open = self.state.withLock({ $0.open }), open.id == message.message else {
-        // Only the last message can be changed in place; earlier ones are final.
+        // Only the last message can be changed in place; of earlier ones, what became of a question is news.
+        let isQuestion = self.state.withLock { $0.questions.remove(message.message) != nil }
+        if isQuestion { self.printBlock(message.text, style: "2") }
         return
       }
       let common = open.text.commonPrefix(with: message.text)
@@ -103,10 +108,6 @@ final class TerminalScreen: ChatScreen {
   }
 
   func remove(_ message: MessageDelete) {}
-
-  func ask(_ dialog: DialogShow, id: String) {
-    draw { self.printBlock(dialog.text, style: "1") }
-  }
 
   func settled(_ message: MessageSettled) {}
 
