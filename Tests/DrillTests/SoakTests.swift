@@ -8,6 +8,7 @@ import Testing
     let report = try await drill.run { _ in }
     // Five seconds say nothing of memory; descriptors and contradictions are told all the same.
     #expect(report.problems.filter { !$0.hasPrefix("memory") && !$0.contains("descriptors") }.isEmpty)
-    #expect(report.samples.last?.answered ?? 0 > 0)
+    // On a busy machine nothing may be answered before the last sample.
+    #expect(report.answered > 0)
   }
 }

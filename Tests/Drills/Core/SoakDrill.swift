@@ -24,6 +24,8 @@ package struct SoakDrill: Sendable {
   package struct Report: Sendable {
     package var samples: [Sample] = []
     package var problems: [String] = []
+    /// When every conversation had brought its last message to an end.
+    package var answered = 0
   }
 
   let conversations: Int
@@ -94,7 +96,11 @@ package struct SoakDrill: Sendable {
         try await group.waitForAll()
       }
       let contradictions = await relay.messenger.contradictions
-      report.withLock { $0.problems += contradictions }
+      let answered = await relay.messenger.outcomes.values.count { $0 == .answered }
+      report.withLock { report in
+        report.problems += contradictions
+        report.answered = answered
+      }
     }
     return report.withLock { report in
       report.problems += Self.growth(report.samples)
