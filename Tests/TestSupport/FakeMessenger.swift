@@ -231,6 +231,11 @@ package actor FakeMessenger {
   /// Carries these out and answers with failures all the same.
   package func failLate(_ method: String, with errors: [WireError]) { lateFailures[method] = errors }
 
+  /// What an earlier daemon sent.
+  package func show(_ text: String, under key: String, in conversation: String = "c1") {
+    _ = add(conversation, text, .answer, nil, true, key)
+  }
+
   package var swallowedCount: Int { swallowed.count }
 
   package func swallowAnswers(_ count: Int) { swallowsAnswers = count }

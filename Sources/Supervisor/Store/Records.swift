@@ -113,6 +113,12 @@ package struct OutboundRecord: Sendable, Equatable {
     }
   }
 
+  /// Only the key was known yet of the message that was going to be sent.
+  package var isReserved: Bool {
+    guard case .message(let message) = request else { return false }
+    return message.streaming == true && message.text.isEmpty
+  }
+
   /// The same, with nothing to come.
   package var complete: OutboundRecord {
     guard case .message(var message) = request else { return self }

@@ -48,7 +48,8 @@ package protocol Store: Sendable {
   // MARK: Outbound
 
   /// Records what is about to be sent and, in the same step, the end of the message that it reports, that what was sent
-  /// under the key `closing` needs no further change, and that it takes the place of what is recorded as `superseding`.
+  /// under the key `closing` needs no further change, and that it takes the place of what is recorded as `superseding`
+  /// (which may be the key of a record itself, where it was reserved).
   func recordOutbound(
     _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
@@ -57,6 +58,9 @@ package protocol Store: Sendable {
   func retryOutboundSoon(_ key: String, _ tries: SendTries)
   /// What was sent under this key needs no further change.
   func closeOutboundSoon(_ key: String)
+  /// What was recorded under this key, its words not known yet, is not sent after all. With some later commit: nobody
+  /// misses it.
+  func releaseOutboundSoon(_ key: String)
   func result(of key: String) async throws -> OutboundResult?
   /// What was recorded for an instance and is not settled, or is open, in order.
   func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound]

@@ -179,6 +179,12 @@ extension ConversationOutput {
     if text == stream.setAside {
       return await delivery.record(rest, closing: stream.key, superseding: superseding)
     }
+    if rest.isEmpty, superseding == nil, stream.key == nil, stream.setAside == nil, let reserved = takeReservation() {
+      let (isRecorded, sent) =
+        streaming ? (true, await sendGrowing(text, under: reserved)) : await sendWhole(text, under: reserved)
+      noteBeginning(text, sent, streaming: streaming)
+      return isRecorded
+    }
     let mark = stream.setAside == nil ? "" : Delivery.repeatMark
     let record = delivery.compose(mark + text, role: .answer, streaming: streaming)
     if streaming {
@@ -192,15 +198,19 @@ extension ConversationOutput {
     if let before { checkpoints.remove(before) }
     let growing = streaming ? checkpoint : nil
     let sent = isRecorded ? await delivery.sendRecorded(record, willMark: { growing?.mark() }) : nil
-    if sent == nil { isIncomplete = true }
-    take(sent, streaming: streaming)
+    noteBeginning(text, sent, streaming: streaming)
     if sent != nil, !mark.isEmpty { stream.mark = mark }
-    if sent == nil {
-      stream.setAside = text
-      stream.isStuck = true
-    }
-    stream.shown = text
     return isRecorded
+  }
+
+  /// - Parameter sent: nil when it could not be shown.
+  private func noteBeginning(_ text: String, _ sent: Delivery.Sent?, streaming: Bool) {
+    take(sent, streaming: streaming)
+    stream.shown = text
+    guard sent == nil else { return }
+    isIncomplete = true
+    stream.setAside = text
+    stream.isStuck = true
   }
 
   func take(_ sent: Delivery.Sent?, streaming: Bool) {

@@ -17,10 +17,12 @@ struct ConversationHandover: Codable, Sendable {
   var progress: [String: Delivery.Sent]
   var dialogs: [String: Delivery.Sent]
   var isIncomplete: Bool
+  /// The key of the next answer.
+  var reserved: String?
 
   /// What it was sent under is to be changed by who goes on with it.
   var keys: Set<String> {
-    Set((stream.key.map { [$0] } ?? []) + progress.values.map(\.key) + dialogs.values.map(\.key))
+    Set([stream.key, reserved].compactMap(\.self) + progress.values.map(\.key) + dialogs.values.map(\.key))
   }
 }
 
@@ -32,7 +34,8 @@ extension ConversationOutput {
     return ConversationHandover(
       key: key, conversation: conversation, session: session, capabilities: capabilities, settings: settings,
       stream: stream, streamNumber: streamNumber, running: running, finished: finished, progress: progress,
-      dialogs: dialogs, isIncomplete: isIncomplete)
+      dialogs: dialogs, isIncomplete: isIncomplete,
+      reserved: reservation.flatMap { $0.isStored ? $0.key : nil })
   }
 
   func resume() {
@@ -53,6 +56,9 @@ extension ConversationOutput {
       checkpoint = checkpoints.begin(key)
       checkpoint?.write(stream.source)
       if !stream.mark.isEmpty { checkpoint?.mark() }
+    }
+    if let key = handover.reserved, let checkpoint = checkpoints.begin(key) {
+      reservation = AnswerReservation(key: key, checkpoint: checkpoint, isStored: true)
     }
     // What had been put off is shown as soon as the messenger is back.
     if stream.isDirty, capabilities.edit == true { post(.flush(flushNumber)) }

@@ -33,13 +33,13 @@ extension ConversationOutput {
 
   /// Brings a growing message to its end, with all that it was made to show.
   private func completeGrowing(_ unfinished: UnfinishedOutbound) async {
-    let record = unfinished.record
-    guard let saved = checkpoints.load(record.key) else {
-      // The machine went down: the platform knows better than we do what the message shows.
-      if unfinished.message != nil { return delivery.store.closeOutboundSoon(record.key) }
-      let complete = UnfinishedOutbound(record: record.complete, tries: unfinished.tries)
-      _ = await delivery.resend(complete)
-      return
+    var record = unfinished.record
+    guard let saved = checkpoints.load(record.key), !saved.text.isEmpty else { return await leaveAsShown(unfinished) }
+    let grows = capabilities.edit == true
+    if record.isReserved {
+      await services.waitForFormatter()
+      guard let first = await render(saved.text, final: true).first else { return await leaveAsShown(unfinished) }
+      record = delivery.compose(first.text, role: .answer, streaming: grows, key: record.key)
     }
     var sent = unfinished.message.map { Delivery.Sent(key: record.key, message: $0) }
     if sent == nil {
@@ -48,6 +48,11 @@ extension ConversationOutput {
       }
     }
     guard var sent else { return }
+    if !grows {
+      // It was sent whole.
+      delivery.store.closeOutboundSoon(record.key)
+      return checkpoints.remove(record.key)
+    }
     if saved.isMarked { sent.mayBeRepeat = true }
     beginStream()
     take(sent, streaming: true)
@@ -55,5 +60,14 @@ extension ConversationOutput {
     await services.waitForFormatter()
     await flush(final: true)
     beginStream()
+  }
+
+  /// Nothing was written down of what it showed, or that was before the machine went down: the platform knows better.
+  private func leaveAsShown(_ unfinished: UnfinishedOutbound) async {
+    let record = unfinished.record
+    checkpoints.remove(record.key)
+    if unfinished.message != nil { return delivery.store.closeOutboundSoon(record.key) }
+    if record.isReserved { return delivery.settle(record.key, .abandoned) }
+    _ = await delivery.resend(UnfinishedOutbound(record: record.complete, tries: unfinished.tries))
   }
 }

@@ -69,6 +69,8 @@ actor ConversationOutput {
   var stream = StreamedText()
   /// Of the message that grows.
   var checkpoint: StreamCheckpoint?
+  /// For the next answer that is sent in one message.
+  var reservation: AnswerReservation?
   /// Counts the agent's messages.
   var streamNumber = 0
   var flushNumber = 0
@@ -201,7 +203,9 @@ actor ConversationOutput {
       nursery.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowStart) { post(.runIsSlow(number)) }
       }
-    case .agentStarted: await startTyping()
+    case .agentStarted:
+      reserveAnswer()
+      await startTyping()
     case .text(let text):
       guard settings.output != .final else { return }
       await flushTools()
@@ -209,6 +213,7 @@ actor ConversationOutput {
       if capabilities.edit == true { await showSoon() }
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
+      reserveAnswer()
       running[id] = FormatTool.Call(name: name, arguments: arguments)
       nursery.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowTool) { post(.toolIsSlow(id)) }
@@ -267,6 +272,7 @@ actor ConversationOutput {
     await removeProgress()
     for (id, sent) in dialogs { await delivery.closeDialog(id, shown: sent, text: "(moved to another session)") }
     dialogs = [:]
+    releaseReservation()
     await stopTyping()
   }
 
@@ -292,6 +298,7 @@ actor ConversationOutput {
     await flushTools()
     await removeProgress()
     running = [:]
+    releaseReservation()
     await stopTyping()
     switch end {
     case .completed: break

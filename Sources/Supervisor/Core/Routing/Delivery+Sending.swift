@@ -155,12 +155,34 @@ extension Delivery {
     }
   }
 
+  /// One try, and whom it was made through.
+  struct Try {
+    var link: PluginLink
+    var outcome: Result<String, any Error>
+  }
+
+  /// A first try of what is being recorded; nil where the messenger is away.
+  func tryNow(_ record: OutboundRecord) async -> Try? {
+    guard let link = holder.current else { return nil }
+    return await attempt(record, link, marked: false)
+  }
+
+  private func attempt(_ record: OutboundRecord, _ link: PluginLink, marked: Bool) async -> Try {
+    do {
+      return Try(link: link, outcome: .success(try await perform(record.request, link, marked: marked)))
+    } catch {
+      return Try(link: link, outcome: .failure(error))
+    }
+  }
+
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
   ///
-  /// - Parameter willMark: called before the text is sent with the mark of a possible repeat.
+  /// - Parameters:
+  ///   - first: the first try, where it was made already.
+  ///   - willMark: called before the text is sent with the mark of a possible repeat.
   func sendRecorded(
     _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries(),
-    willMark: () -> Void = {}
+    first: Try? = nil, willMark: () -> Void = {}
   ) async -> Sent? {
     let key = record.key
     guard await wait(tries) else { return nil }
@@ -172,14 +194,22 @@ extension Delivery {
       guard let link = await holder.wait() else { return nil }
       if let sent = await found(key, after: link, &mark) { return sent }
     }
+    var first = first
     for number in attempts(after: tries) {
-      guard let link = await holder.wait() else { return nil }
-      if mark { willMark() }
-      do {
-        let message = try await perform(record.request, link, marked: mark)
+      let made: Try
+      if let first {
+        made = first
+      } else {
+        guard let link = await holder.wait() else { return nil }
+        if mark { willMark() }
+        made = await attempt(record, link, marked: mark)
+      }
+      first = nil
+      switch made.outcome {
+      case .success(let message):
         settle(key, .sent(message: message))
         return Sent(key: key, message: message, mayBeRepeat: mark)
-      } catch {
+      case .failure(let error):
         if Task.isCancelled { return nil }
         switch Self.nextStep(after: error, attempt: number) {
         case .giveUp(let why):
@@ -198,7 +228,7 @@ extension Delivery {
             return nil
           }
           store.retryOutboundSoon(key, SendTries(failed: number + 1))
-          if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
+          if !isRepeatable, let sent = await found(key, after: made.link, &mark) { return sent }
           if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }
       }

@@ -47,15 +47,21 @@ struct Delivery: Sendable {
 
   /// A new message, to be recorded and sent.
   ///
-  /// - Parameter streaming: it is to be changed, or removed, later.
+  /// - Parameters:
+  ///   - streaming: it is to be changed, or removed, later.
+  ///   - key: where one was reserved.
   func compose(
-    _ text: String, role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, streaming: Bool = false
+    _ text: String, role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, streaming: Bool = false,
+    key: String? = nil
   ) -> OutboundRecord {
     let request = MessageSend(
-      key: UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
+      key: key ?? UUID().uuidString, conversation: conversation.conversation, text: text, role: role, replyTo: replyTo,
       buttons: buttons, streaming: streaming ? true : nil)
     return OutboundRecord(key: request.key, conversation: conversation, request: .message(request))
   }
+
+  /// To be recorded for an answer whose words are not known yet.
+  func reserve() -> OutboundRecord { compose("", role: .answer, streaming: true) }
 
   /// Records and sends something; nil when it could not be sent.
   func send(_ record: OutboundRecord) async -> Sent? {
