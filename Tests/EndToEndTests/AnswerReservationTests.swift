@@ -60,13 +60,15 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: ["final", "stream"])
-    func `an answer whose receipt was lost with the daemon is shown once`(output: String) async throws {
+    @Test(arguments: [("final", true), ("final", false), ("stream", false)])
+    func `an answer whose receipt was lost with the daemon is shown once`(output: String, isRecorded: Bool) async throws
+    {
       let config = RelayFixture.usualConfig + "\n      conversations: {c1: {output: \(output)}}\n"
       try await RelayFixture.run(config: config) { relay in
         await relay.messenger.swallowAnswers(1)
         try await relay.messenger.say("/slow 20", id: "1")
         await relay.messenger.wait { $0.swallowedCount == 1 }
+        if isRecorded { try await waitForRecord(relay) }
         try await relay.killAndStart()
         #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
         try await relay.messenger.say("after", id: "2")
@@ -90,6 +92,15 @@ extension EndToEnd {
       let checkpoints = StreamCheckpoints(folder: relay.folders.streams) { _ in }
       let checkpoint = checkpoints.begin(Self.key)
       if let text { #expect(checkpoint?.write(text) == true) }
+    }
+
+    private func waitForRecord(_ relay: RelayFixture) async throws {
+      let store = try SQLiteStore(path: relay.folders.database)
+      // Pacing only.
+      while try await store.unfinishedOutbound(of: "fake/default").contains(where: \.record.isReserved) {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      await store.close()
     }
 
     private func check(_ relay: RelayFixture, answers: [String]) async throws {

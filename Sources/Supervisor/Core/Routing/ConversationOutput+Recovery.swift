@@ -21,7 +21,10 @@ extension ConversationOutput {
         await tellGivenUp("\(SafeText.line(file.name)) could not be shown here; the session has it.")
       }
       await removeSpooled(file.path)
-    default: _ = await delivery.resend(unfinished)
+    default:
+      // Its words are in its record.
+      checkpoints.remove(unfinished.record.key)
+      _ = await delivery.resend(unfinished)
     }
   }
 
