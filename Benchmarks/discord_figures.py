@@ -27,6 +27,7 @@ class FakeDiscord:
         self.change = threading.Condition()
         threading.Thread(target=self.read, daemon=True).start()
         self.do(do="limit", count=100000, seconds=1)
+        self.do(do="times")
 
     def read(self):
         for line in self.process.stdout:
@@ -61,22 +62,41 @@ def children(pid):
     return [int(child) for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()]
 
 
+def say(fake, text):
+    """When it was written to the gateway's socket."""
+    fake.do(do="say", message={"channel_id": DIRECT, "content": text, "author": {"id": ANN}})
+    return fake.wait(lambda event: event["happened"] == "dispatched" and event["text"] == text)["at"]
+
+
 def converse(fake, log):
-    """Median microseconds from MESSAGE_CREATE to the prompt, and from the agent's last words to all of them at Discord."""
+    """Median microseconds from MESSAGE_CREATE on the socket to the prompt, and from the agent's last words to all of them at Discord."""
     inbound, outbound = [], []
     for number in range(MESSAGES + WARM_UP):
         # What the last message has left to be done is not counted with this one.
         time.sleep(0.15)
         text = f"note {number} of many"
-        fake.do(do="say", message={"channel_id": DIRECT, "content": text, "author": {"id": ANN}})
-        said = fake.wait(lambda event: event["happened"] == "said" and event["text"] == text)
+        said = say(fake, text)
         shown = fake.wait(lambda event: event["happened"] == "shown" and event["text"].startswith(f"You wrote: {text}")
                           and event["text"] == answer(log, text))
         if number < WARM_UP:
             continue
-        inbound.append((at(log, "prompt", text) - said["at"]) / 1000)
+        inbound.append((at(log, "prompt", text) - said) / 1000)
         outbound.append((shown["at"] - at(log, "said", f"You wrote: {text}")) / 1000)
     return statistics.median(inbound), statistics.median(outbound)
+
+
+def listen(fake, log):
+    """Median microseconds to the prompt, of bots that do not answer."""
+    inbound = []
+    for number in range(MESSAGES + WARM_UP):
+        time.sleep(0.15)
+        text = f"note {number} of many"
+        said = say(fake, text)
+        while not any(entry["kind"] == "prompt" and entry["text"] == text for entry in entries(log)):
+            time.sleep(0.05)
+        if number >= WARM_UP:
+            inbound.append((at(log, "prompt", text) - said) / 1000)
+    return (statistics.median(inbound),)
 
 
 def stream_to_all(fake, log):
@@ -176,12 +196,30 @@ def peer(programs, folder, body=converse):
     return (*figures, memory)
 
 
+def floor(programs, folder, relays):
+    """What is left when nothing is done: a bot that decodes and stores nothing, through as many more processes."""
+    fake, home = FakeDiscord(), tempfile.mkdtemp(dir=folder)
+    log = home + "/tap.log"
+    open(log, "w").close()
+    environment = dict(os.environ, TAPPED_AGENT=programs + "/pi-relay-demo-agent", TAP_LOG=log, PI_CODING_AGENT_DIR=home)
+    bot = subprocess.Popen([PEERS, "Benchmarks/peers/idle_bot.py", fake.ports[0], str(relays)], env=environment)
+    try:
+        fake.wait(lambda event: event["happened"] == "dispatched" and event["event"] == "GUILD_CREATE")
+        time.sleep(1)
+        return listen(fake, log)[0]
+    finally:
+        bot.terminate()
+        bot.wait()
+        fake.end()
+
+
 def measure(programs, scratch, note, runs=3):
     """In turn, so that a machine that is slow for a while is slow for all. In memory the commit costs next to nothing."""
-    rounds = []
+    rounds, idle = [], []
     with tempfile.TemporaryDirectory(prefix="pi-relay-bench-", dir="/dev/shm") as memory:
         for _ in range(runs):
             rounds.append((ours(programs, memory), ours(programs, scratch), peer(programs, scratch)))
+            idle.append((floor(programs, scratch, 0), floor(programs, scratch, 2)))
     middle = lambda body: statistics.median(body(*one) for one in rounds)
     crowd = {"": ours(programs, scratch, stream_to_all), "peer_": peer(programs, scratch, stream_to_all)}
     for who, figures in crowd.items():
@@ -194,4 +232,9 @@ def measure(programs, scratch, note, runs=3):
     for name, index in (("message_to_prompt_us", 0), ("answer_done_us", 1), ("memory_mb", 2)):
         note(f"discord.{name}", middle(lambda bare, ours, peer: ours[index]))
         note(f"discord.peer_{name}", middle(lambda bare, ours, peer: peer[index]))
+    for relays, name in enumerate(("idle", "idle_in_three_processes")):
+        note(f"discord.message_to_prompt_{name}_us", statistics.median(one[relays] for one in idle))
+        # What the first of the ratios above would be, if we did nothing at all.
+        note(f"discord.message_to_prompt_{name}_vs_peer",
+             statistics.median(peer[0] / one[relays] for one, (_, _, peer) in zip(idle, rounds)))
     note("discord.message_to_prompt_in_memory_us", middle(lambda bare, ours, peer: bare[0]))

@@ -15,7 +15,8 @@ private func document(_ name: String) throws -> String {
 private let requests: [any WireRequest.Type] = [
   InitializeRequest.self, Ping.self, Shutdown.self, MessageReceived.self, MessageEdited.self, MessageDeleted.self,
   CommandInvoked.self, CommandComplete.self, ActionInvoked.self, ReactionAdded.self, ConversationClosed.self,
-  ConversationReopened.self, StateSave.self, MessageSend.self, MessageEdit.self, MessageDelete.self, MessageLookup.self,
+  ConversationReopened.self, StateSave.self, ProblemReport.self, MessageSend.self, MessageEdit.self, MessageDelete.self,
+  MessageLookup.self,
   MessageSettled.self, FileSend.self, DialogShow.self, DialogClose.self, TypingSet.self, CommandsChanged.self,
   ReactionSet.self, ThreadCreate.self, ConversationOpen.self, PresenceSet.self, FormatRender.self, FormatTool.self,
   AttachmentsPrepare.self,

@@ -143,6 +143,26 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what Discord refuses while the code is waited for ends the wait`() async throws {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try await RelayFixture.run(config: "", startsDaemon: false) { relay in
+          let api = "api=http://127.0.0.1:\(discord.ports[1])"
+          let run = try await relay.converse("setup", "discord", "--set", api) { line, answer in
+            switch line {
+            case let line where line.hasPrefix("The token"): answer("the-token")
+            case let line where line.hasPrefix("5.") || line.hasPrefix("6."): answer("")
+            case let line where line.hasPrefix("Write this to the bot"):
+              try? Discord.tell(["do": "close", "code": 4014], discord)
+            default: break
+            }
+          }
+          #expect(run.exit == .exited(1))
+          let said = (run.output + run.errors).joined(separator: "\n")
+          #expect(said.contains("Discord does not grant the Message Content intent; switch it on"), "\(said)")
+        }
+      }
+    }
+
     @Test func `a token that Discord does not take is told, and never printed`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try await RelayFixture.run(config: "", startsDaemon: false) { relay in

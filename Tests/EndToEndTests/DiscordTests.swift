@@ -140,6 +140,10 @@ extension EndToEnd {
           let log = FileManager.default.contents(atPath: relay.folders.log("discord/default")) ?? Data()
           return String(decoding: log, as: UTF8.self).contains("switch it on in the developer portal")
         }
+        let words = "switch it on in the developer portal: Bot, Privileged Gateway Intents, Message Content Intent"
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "discord/default" && $0.problem?.contains(words) == true }
+        }
         #expect(DiscordLedger(discord.printed).identifies == 1)
         #expect(try await relay.command("plugins", "restart", "discord/default").exit == .exited(0))
         // The session that it had is gone on with: a try by hand costs nothing.
@@ -148,6 +152,32 @@ extension EndToEnd {
         _ = await Discord.waitForText("You wrote: hello", at: discord)
         let ledger = DiscordLedger(discord.printed)
         #expect(ledger.identifies == 1 && ledger.resumes == 1)
+        #expect(try await relay.status().plugins.allSatisfy { $0.problem == nil })
+      }
+    }
+
+    @Test func `that Discord is away is shown for as long as it is`() async throws {
+      try await Discord.run { discord, relay in
+        try discord.tell(#"{"do": "refuse", "on": true}"#)
+        try discord.tell(#"{"do": "drop"}"#)
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.problem?.contains("Discord's gateway cannot be reached") == true }
+        }
+        try discord.tell(#"{"do": "refuse", "on": false}"#)
+        try await relay.waitForStatus { $0.plugins.allSatisfy { $0.problem == nil } }
+        #expect(DiscordLedger(discord.printed).identifies == 1)
+      }
+    }
+
+    @Test func `a token that Discord refuses is told, with where to copy it from`() async throws {
+      try await Discord.run(token: "another") { discord, relay in
+        try await relay.waitForStatus { status in
+          status.plugins.contains {
+            $0.name == "discord/default" && $0.state == .running
+              && $0.problem?.contains("Discord refuses the token; copy it anew from the developer portal") == true
+          }
+        }
+        #expect(relay.log.allSatisfy { !$0.contains("another") })
       }
     }
   }

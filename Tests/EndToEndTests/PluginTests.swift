@@ -146,6 +146,33 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what keeps a running plugin from its work is shown until it is over`() async throws {
+      try await RelayFixture.run { relay in
+        let problem = "the platform refuses the token;\u{7} copy it anew"
+        _ = try await relay.messenger.request(ProblemReport(problem: problem))
+        let shown = "the platform refuses the token; copy it anew"
+        func isShown(_ status: DaemonStatus) -> Bool {
+          status.plugins.contains { $0.name == "fake/default" && $0.state == .running && $0.problem == shown }
+        }
+        #expect(isShown(try await relay.status()))
+        #expect(try await relay.command("status").output.contains { $0.contains(shown) })
+        #expect(relay.log.contains { $0.contains("fake/default: \(shown)") })
+        let doctor = try await relay.command("doctor")
+        #expect(doctor.exit == .exited(1) && doctor.output.contains { $0.contains(shown) }, "\(doctor.output)")
+        // The next program knows it, too.
+        #expect(try await relay.command("upgrade").exit == .exited(0))
+        #expect(isShown(try await relay.status()))
+        _ = try await relay.messenger.request(ProblemReport(problem: nil))
+        #expect(try await relay.status().plugins.allSatisfy { $0.problem == nil })
+        // What a life has said ends with it.
+        _ = try await relay.messenger.request(ProblemReport(problem: problem))
+        #expect(try await relay.command("plugins", "restart", "fake/default").exit == .exited(0))
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "fake/default" && $0.state == .running && $0.problem == nil }
+        }
+      }
+    }
+
     @Test func `one daemon for each home`() async throws {
       try await RelayFixture.run { relay in
         let (second, pipes) = try ChildProcess.spawn(

@@ -63,6 +63,11 @@ public struct Host: Sendable {
     _ = try await patiently(StateSave(state: state))
   }
 
+  /// Tells the person what keeps this plugin from its work, and what to do about it; nil once that is over.
+  public func report(problem: String?) async throws {
+    _ = try await patiently(ProblemReport(problem: problem))
+  }
+
   /// Asks until the host is no longer busy.
   private func patiently<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
     var delay = Duration.milliseconds(50)

@@ -159,7 +159,9 @@ struct Doctor: AsyncParsableCommand {
       let status = try await surroundings.ask(ControlStatus())
       note(true, "the daemon runs (pid \(status.pid))")
       for plugin in status.plugins where plugin.state != .disabled {
-        let fine = [.running, .asleep, .unconfigured].contains(plugin.state)
+        let fine =
+          [.running, .asleep, .unconfigured].contains(plugin.state)
+          && (plugin.state != .running || plugin.problem == nil)
         note(fine, "plugin \(plugin.name): \(plugin.state.rawValue)" + (plugin.problem.map { " — \($0)" } ?? ""))
       }
       for delivery in status.deliveries ?? [] where delivery.failed > 0 {

@@ -1,6 +1,7 @@
 """The gateway: zlib-stream, sessions that can be resumed, and everything that can go wrong with a connection."""
 import asyncio
 import json
+import time
 import zlib
 
 from websockets.exceptions import ConnectionClosed
@@ -31,7 +32,10 @@ class Connection:
             if "split" in state:
                 await self.socket.send(packed[:7])
                 packed = packed[7:]
+            at = time.monotonic_ns()
             await self.socket.send(packed)
+        if event and "times" in state:
+            tell(happened="dispatched", event=event, text=data.get("content"), at=at)
 
     async def dispatch(self, event, data):
         session = sessions[self.session]
@@ -50,6 +54,11 @@ async def broadcast(event, data):
                 sessions[session]["events"].append((event, data))
         except ConnectionClosed:
             pass
+
+
+def refuse(socket, request):
+    """Before the handshake of a connection."""
+    return socket.respond(503, "away") if state.get("refuses") else None
 
 
 async def serve(socket):

@@ -10,11 +10,13 @@ JSON on standard output.
     {"do": "expire"}                    tokens of interactions count for nothing any more
     {"do": "thread", "id": ..., "archived": true}  somebody puts a thread away; with "deleted" deletes it
     {"do": "drop"}                      break every gateway connection off
+    {"do": "refuse", "on": true}        take no gateway connections for a while
     {"do": "close", "code": 4014}       close them with a code
     {"do": "zombie"}                    acknowledge no heartbeat any more, until the next connection
     {"do": "invalidate"}                forget all sessions
     {"do": "fail", "statuses": [503]}   answer the next requests for messages with these, or with [status, code]; 0 does what is asked and hangs up
     {"do": "limit", "count": 5, "seconds": 5}  requests that one channel's bucket takes in that time
+    {"do": "times"}                     tell when each event was written to the gateway's socket
     {"do": "portal", "flags": 0, "invited": false}  what the developer portal and the invitation have done
     {"do": "deny", "channel": ..., "bits": "34359738368"}  a channel denies everyone permissions
     {"do": "file", "id": ..., "text": ...}     a file, to be had at /files/ID/NAME
@@ -89,6 +91,10 @@ async def obey(command):
             await connection.socket.close(command["code"])
     elif what == "zombie":
         gateway.state["zombie"] = True
+    elif what == "refuse":
+        gateway.state["refuses"] = command["on"]
+    elif what == "times":
+        gateway.state["times"] = True
     elif what == "invalidate":
         gateway.sessions.clear()
     elif what == "fail":
@@ -133,7 +139,8 @@ async def main():
     if tls:
         rest.socket = tls.wrap_socket(rest.socket, server_side=True)
     threading.Thread(target=rest.serve_forever, daemon=True).start()
-    server = await serve(gateway.serve, "127.0.0.1", 0, max_size=None, compression=None, ssl=tls)
+    server = await serve(gateway.serve, "127.0.0.1", 0, max_size=None, compression=None, ssl=tls,
+                         process_request=gateway.refuse)
     world.ports[:] = [server.sockets[0].getsockname()[1], rest.server_address[1]]
     print("ports", *world.ports, flush=True)
     threading.Thread(target=listen, daemon=True).start()

@@ -53,7 +53,7 @@ def now():
 
 
 def tell(**what):
-    what["at"] = time.monotonic_ns()
+    what.setdefault("at", time.monotonic_ns())
     with lock:
         print(json.dumps(what), flush=True)
 

@@ -265,6 +265,17 @@ public struct ReactionAdded: WireRequest, Equatable {
   }
 }
 
+/// `problem.report`: what keeps a plugin that runs from its work, for `pi-relayd status` and the log.
+public struct ProblemReport: WireRequest, Equatable {
+  public static let method = "problem.report"
+  public typealias Reply = Empty
+
+  /// What is wrong and what to do about it, in words for the person; nil once it is over. Forgotten with the plugin's life.
+  public var problem: String?
+
+  public init(problem: String?) { self.problem = problem }
+}
+
 /// `state.save`: keeps a small value that comes back at the next `initialize`.
 public struct StateSave: WireRequest, Equatable {
   public static let method = "state.save"

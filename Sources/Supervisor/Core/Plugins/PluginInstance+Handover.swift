@@ -18,6 +18,8 @@ package struct PluginHandover: Codable, Sendable {
   var restarts: Int
   /// Its earlier ends, as ages.
   var history: RestartPolicy.History?
+  /// What it said is in its way.
+  var problem: String?
 }
 
 // How a plugin passes from one program of this process to the next.
@@ -39,7 +41,8 @@ extension PluginInstance {
       PluginHandover(
         name: name, child: life.child.handover, peer: peer, errors: errors, heldErrors: heldErrors, about: link.about,
         lifeMarker: life.marker, executable: specification.executable.stamp, settings: specification.settings,
-        restarts: report().restarts, history: historyForHandover))
+        restarts: report().restarts, history: historyForHandover,
+        problem: report().problem))
   }
 
   func resume() {

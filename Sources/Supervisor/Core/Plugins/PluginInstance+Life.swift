@@ -40,7 +40,7 @@ extension PluginInstance {
       await life.child.tearDown([], clock: surroundings.timekeeper.clock)
       return .ended("\(error)", worked: false)
     }
-    if let adopted { return await serve(makeLink(adopted.about, life, spool: spool), life) }
+    if let adopted { return await serve(makeLink(adopted.about, life, spool: spool), life, adopting: adopted) }
     switch await greet(life, data: data, spool: spool) {
     case .failure(let ending):
       life.peer.close()
@@ -100,20 +100,23 @@ extension PluginInstance {
     return reader
   }
 
-  private func serve(_ link: PluginLink, _ life: Life) async -> Ending {
+  private func serve(_ link: PluginLink, _ life: Life, adopting adopted: PluginHandover? = nil) async -> Ending {
     let child = life.child
     let peer = life.peer
     life.link = link
     status.version = link.about.version
     status.kinds = link.about.kinds.map(\.rawValue)
-    enter(.running)
+    enter(.running, problem: adopted?.problem)
     let audience = surroundings.audience
     await audience.connected(link)
     let timekeeper = surroundings.timekeeper
     let why = await withTaskGroup(of: String?.self) { group in
       // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) {
-        for await request in peer.requests { await audience.received(request, from: link) }
+        for await request in peer.requests {
+          if request.method == ProblemReport.method { await self.note(request) }
+          await audience.received(request, from: link)
+        }
         // The output has ended: normally because the process has.
         let exit = await child.tearDown([.wait(.seconds(2))], clock: timekeeper.clock)
         return "\(exit)"
@@ -136,6 +139,13 @@ extension PluginInstance {
     if takeFallingAsleep() { return .asleep(link) }
     await audience.disconnected(link)
     return .ended(why, worked: link.hasWorked)
+  }
+
+  /// What it says is in its way.
+  private func note(_ request: IncomingRequest) {
+    // One that cannot be read is refused by who answers it.
+    guard let report = try? request.params(ProblemReport.self) else { return }
+    status.problem = report.problem.map { SafeText.line($0, limit: PluginStatus.longestProblem) }
   }
 
   /// Pings a quiet plugin; ends one that does not answer. Returns nil when cancelled.

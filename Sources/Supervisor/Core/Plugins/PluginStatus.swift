@@ -13,6 +13,9 @@ package struct PluginStatus: Sendable, Codable, Equatable {
   /// Seconds in this state.
   package var since: Double?
   package var restarts: Int
-  /// Why it is not running, in words.
+  /// Why it is not running, or what keeps it from its work, in words.
   package var problem: String?
+
+  /// Of a plugin's own words, in characters.
+  package static let longestProblem = 500
 }

@@ -13,6 +13,10 @@ extension Router {
       switch request.method {
       case Ping.method: request.reply(Empty())
       case StateSave.method: try await saveState(request, link)
+      case ProblemReport.method:
+        let problem = try request.params(ProblemReport.self).problem
+        log("\(link.name): \(problem.map { SafeText.line($0, limit: PluginStatus.longestProblem) } ?? "well again")")
+        request.reply(Empty())
       case MessageReceived.method:
         try receive(request.params(MessageReceived.self), request, link)
       case MessageEdited.method: try await edited(request.params(MessageEdited.self), link, request)

@@ -76,7 +76,11 @@ package actor DiscordMessenger {
         case "READY", "RESUMED": interactions.connected()
         default: break
         }
-      }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) })
+      }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) },
+      report: { [host] problem in
+        host.log(problem ?? "nothing is in the way any more")
+        do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
+      })
     self.gateway.set(gateway)
     await gateway.show(presence: presence)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -165,7 +165,9 @@ package struct DiscordSetup: Sendable {
     do {
       try await withDeadline(Self.pairingLimit, clock: LoopClock.shared) { try await gateway.run() }
     } catch {
-      guard let sender = found.value else { throw WireError(.internalError, "nobody wrote the code to the bot") }
+      guard let sender = found.value else {
+        throw error as? WireError ?? WireError(.internalError, "nobody wrote the code to the bot")
+      }
       try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
       return sender.id
     }

@@ -13,6 +13,9 @@ actor GatewayClient {
   private let handle: @Sendable (GatewayEvent) async throws -> Void
   private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
+  private let report: (@Sendable (String?) async -> Void)?
+  /// What was last reported to be in the way.
+  private var told: String?
   private var session: GatewaySession?
   private var backoff = GatewayBackoff()
   private var connection: GatewayConnection?
@@ -27,21 +30,24 @@ actor GatewayClient {
   ///   - session: of an earlier life, to be gone on with.
   ///   - arrived: called for each event as it comes, before those that wait are handled; must not wait.
   ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
+  ///   - report: told what is in the way, in words for the person; nil once it is over.
   init(
     _ rest: RESTClient, resuming session: GatewaySession?,
     arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
-    handle: @escaping @Sendable (GatewayEvent) async throws -> Void, log: @escaping @Sendable (String) -> Void
+    handle: @escaping @Sendable (GatewayEvent) async throws -> Void, log: @escaping @Sendable (String) -> Void,
+    report: (@Sendable (String?) async -> Void)? = nil
   ) {
     self.rest = rest
     self.session = session
     self.handle = handle
     self.arrived = arrived
     self.log = log
+    self.report = report
   }
 
   /// Runs until the task is cancelled.
   ///
-  /// - Throws: what `handle` throws.
+  /// - Throws: what `handle` throws; where nobody is reported to, what Discord refuses for good.
   func run() async throws {
     while !Task.isCancelled {
       let began = clock.now
@@ -49,7 +55,8 @@ actor GatewayClient {
       switch ending {
       case .fatal(let words):
         session = nil
-        log("\(words). Tried again in an hour; at once with: pi-relayd plugins restart")
+        guard report != nil else { throw WireError(.internalError, words) }
+        await tell("\(words). Tried again in an hour; at once with: pi-relayd plugins restart")
         try await clock.sleep(for: Self.pauseAfterRefusal)
         continue
       case .identify, .identifyLater: session = nil
@@ -83,10 +90,10 @@ actor GatewayClient {
       socket = try await WebSocket.connect(request(url))
     } catch let error as RESTError {
       if case .refused(status: 401, _, _) = error { return (GatewayEnding(closedWith: 4004), nil) }
-      log("the gateway cannot be asked for: \(error.asDeliveryFailure.wireError.message)")
+      await tell("Discord cannot be asked for its gateway: \(error.asDeliveryFailure.wireError.message)")
       return (.resume, nil)
     } catch let error as WebSocketError {
-      log("the gateway cannot be reached: \(error)")
+      await tell("Discord's gateway cannot be reached: \(error)")
       return (.resume, nil)
     }
     return try await live(socket, start)
@@ -129,7 +136,18 @@ actor GatewayClient {
     await connection?.show(presence: text)
   }
 
-  private func keep(_ session: GatewaySession) { self.session = session }
+  private func keep(_ session: GatewaySession) async {
+    self.session = session
+    if told != nil { await tell(nil) }
+  }
+
+  /// What is in the way, or nothing any more. Not each time anew.
+  private func tell(_ problem: String?) async {
+    guard let report else { return log(problem ?? "connected again") }
+    guard problem != told else { return }
+    told = problem
+    await report(problem)
+  }
 
   private func request(_ url: String) -> WebSocket.Request {
     let base = url.hasSuffix("/") ? url : url + "/"
@@ -148,7 +166,7 @@ actor GatewayClient {
       }
       let limit = answer["session_start_limit"]
       guard limit?["remaining"]?.integerValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }
-      log("no further connection is allowed for \(Int(wait / 1_000)) s: this token has used up today's")
+      await tell("no further connection is allowed for \(Int(wait / 1_000)) s: this token has used up today's")
       try await clock.sleep(for: .seconds(wait / 1_000))
     }
   }
