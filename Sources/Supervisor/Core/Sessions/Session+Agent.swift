@@ -176,12 +176,22 @@ extension Session {
     surroundings.ready.ready(id, after: lastLeaf ?? "")
   }
 
+  /// First the answer is to be on its way.
+  private static let lookAheadDelay: Duration = .milliseconds(30)
+
   /// Asks while nothing else is to be done, so that the next message need not wait for it. What pi may add to a session
   /// without an event is no message of a person's.
   func lookAhead() {
     guard let connection, run == nil, queue.isEmpty else { return }
     if isLeafCurrent { return sayReady() }
-    nursery.add(on: EventLoop.shared) { [self] in _ = await lastEntry(connection) }
+    nursery.add(on: EventLoop.shared) { [self] in
+      if await surroundings.timekeeper.sleep(for: Self.lookAheadDelay) { await look(through: connection) }
+    }
+  }
+
+  private func look(through connection: PiConnection) async {
+    guard run == nil, queue.isEmpty, self.connection === connection else { return }
+    _ = await lastEntry(connection)
   }
 
   /// Looks once, before this program gives the session anything, which it has of the messages that another may have given
