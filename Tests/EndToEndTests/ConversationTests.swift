@@ -22,6 +22,19 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what is to be redacted is found before words are cut`() async throws {
+      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      try await RelayFixture.run(config: config, isOldAgent: true) { relay in
+        try FileManager.default.removeItem(atPath: relay.scratch.path + "/old-agent")
+        // Its last digits are beyond the 200 characters that are repeated.
+        let filling = String(repeating: "x", count: 192)
+        try await relay.messenger.say("\(filling) ACME-123456", id: "1")
+        await relay.messenger.waitForText("The message waits, because")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("ACME") })
+        #expect(await relay.messenger.texts().contains { $0.contains("\(filling) [redact") })
+      }
+    }
+
     @Test func `what is to be redacted is shown at no time`() async throws {
       let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config) { relay in

@@ -57,6 +57,29 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what was told to the working agent, and taken back before it took it, is not run`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let agent = try #require(session.pid)
+        try await relay.messenger.say("/slow 500", id: "2")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("/steer never mind", id: "3")
+        await relay.messenger.waitForText("↪️ Told the working agent.")
+        kill(agent, SIGSTOP)
+        let change = MessageEdited(
+          id: "3", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), text: "/steer this")
+        _ = try await relay.messenger.request(change)
+        await relay.messenger.waitForText("✏️ Too late to change")
+        _ = try await relay.messenger.request(MessageDeleted(id: "3", conversation: Conversation(id: "c1")))
+        await relay.messenger.waitForText("🗑️ Too late to withdraw")
+        kill(agent, SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .stopped)
+        try await relay.messenger.say("but this", id: "4")
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.contains("never mind") })
+      }
+    }
+
     @Test func `a conversation that speaks first is not taken for one that is not there yet`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)

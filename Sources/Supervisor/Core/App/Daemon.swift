@@ -120,7 +120,9 @@ package final class Daemon: Sendable {
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-      agents: agents, prepare: { await services.prepare($0) }, log: log, secretVariables: { secrets.withLock { $0 } })
+      agents: agents, prepare: { await services.prepare($0) }, log: log,
+      quote: { [redact = config.delivery.redact] in Redaction(redact).line($0, limit: $1) },
+      secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, surroundings: surroundings, agents: agentChoice)
     let sessions = SessionHost(
       pi: config.pi, settings: config.sessions, surroundings: surroundings, assistant: assistant)

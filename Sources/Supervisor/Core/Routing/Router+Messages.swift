@@ -238,6 +238,9 @@ extension Router {
       case .taken: return "↪️ Told the working agent."
       case .refused: break
       case .unknown: prompt.isUncertain = true
+      case .withdrawn:
+        assistantQueue.leave(prompt.key)
+        return nil
       }
     }
     let place = await session.enqueue(prompt)

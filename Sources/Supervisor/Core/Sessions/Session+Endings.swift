@@ -65,7 +65,7 @@ extension Session {
         prompt,
         .failed(
           "The agent ended twice (\(why)) before it took this message, so the message was set aside: "
-            + prompt.typed.prefix(200)), .dropped)
+            + surroundings.quote(prompt.typed, 200)), .dropped)
       return
     }
     run = nil
@@ -93,7 +93,7 @@ extension Session {
       }
       let question =
         "It is not known whether the agent took this message before it was interrupted: "
-        + SafeText.line(prompt.typed, limit: 200)
+        + surroundings.quote(prompt.typed, 200)
       let answer = await ask(question, ["Run again", "Drop"])
       if isParked {
         leave()
@@ -122,14 +122,16 @@ extension Session {
     return commands.contains { $0.name == name && $0.source == "extension" }
   }
 
-  /// The agent has not taken these: they wait as before.
+  /// The agent has not taken these: they wait as before, but for those that have been taken back.
   func requeue(_ steering: [Prompt]) async {
-    for prompt in steering.reversed() { queue.prepend(.prompt(prompt)) }
-    for prompt in steering { await advance(prompt, .received) }
+    let wanted = steering.filter { !$0.isWithdrawn }
+    for prompt in wanted.reversed() { queue.prepend(.prompt(prompt)) }
+    for prompt in wanted { await advance(prompt, .received) }
+    await withdraw(steering.filter(\.isWithdrawn))
   }
 
-  /// The session is closed, and nobody takes these up.
-  private func withdraw(_ steering: [Prompt]) async {
+  /// Nobody takes these up.
+  func withdraw(_ steering: [Prompt]) async {
     for prompt in steering {
       await drop(prompt)
       emit(.messageWithdrawn(prompt.key))

@@ -43,6 +43,8 @@ extension Session {
     case refused
     /// pi did not say.
     case unknown
+    /// It was taken back meanwhile, and is not to go another way.
+    case withdrawn
   }
 
   /// Gives a message to the run in progress.
@@ -80,11 +82,18 @@ extension Session {
       outcome = if case .timedOut? = error as? PiError { .unknown } else { .refused }
     }
     // It may have been taken, or put back into the queue, meanwhile.
-    guard outcome != .taken, let index = run?.steering.firstIndex(of: prompt) else { return .taken }
-    run?.steering.remove(at: index)
+    guard outcome != .taken, let index = steeringIndex(of: prompt.key),
+      let left = run?.steering.remove(at: index)
+    else { return .taken }
+    if left.isWithdrawn {
+      await withdraw([left])
+      return .withdrawn
+    }
     if outcome == .refused { await advance(prompt, .received) }
     return outcome
   }
+
+  private func steeringIndex(of key: MessageKey) -> Int? { run?.steering.firstIndex { $0.key == key } }
 
   package enum Change: Sendable, Equatable {
     case done
@@ -100,7 +109,7 @@ extension Session {
   package func holds(_ key: MessageKey) -> Change {
     let waits = queue.contains { if case .prompt(let prompt) = $0 { prompt.key == key } else { false } }
     if waits { return .done }
-    return run?.prompt?.key == key ? .tooLate : .unknown
+    return run?.prompt?.key == key || steeringIndex(of: key) != nil ? .tooLate : .unknown
   }
 
   /// Replaces the text of a message that the agent does not have yet.
@@ -117,6 +126,7 @@ extension Session {
         return .done
       }
     }
+    if steeringIndex(of: key) != nil { return .tooLate }
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
     guard run?.prompt?.typed != typed else { return .unchanged }
@@ -134,6 +144,10 @@ extension Session {
         emit(.messageWithdrawn(key))
         return .done
       }
+    }
+    if let index = steeringIndex(of: key) {
+      run?.steering[index].isWithdrawn = true
+      return .tooLate
     }
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false else {

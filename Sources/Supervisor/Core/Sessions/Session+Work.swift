@@ -153,7 +153,7 @@ extension Session {
         surroundings.log("session \(name): \(why); tried once more")
         continue
       }
-      let question = "The message waits, because \(why)\n\(SafeText.line((run?.prompt ?? prompt).typed, limit: 200))"
+      let question = "The message waits, because \(why)\n\(surroundings.quote((run?.prompt ?? prompt).typed, 200))"
       let isWanted = run?.aborting != true && !closed
       let answer = isWanted ? await ask(question, ["Try again", "Drop"]) : nil
       if isParked {

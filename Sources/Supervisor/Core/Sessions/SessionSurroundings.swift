@@ -14,6 +14,8 @@ package struct SessionSurroundings: Sendable {
   package var ready = ReadySessions()
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var log: @Sendable (String) -> Void
+  /// A person's words as they are repeated to people: one line of so many characters, looked through before it is cut.
+  package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) }
   /// Environment variables that agents must not see.
   package var secretVariables: @Sendable () -> Set<String> = { [] }
 }
