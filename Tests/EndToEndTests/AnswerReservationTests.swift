@@ -78,6 +78,30 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what the platform does not take at once is recorded with its words`() async throws {
+      let config = RelayFixture.usualConfig + "\n      editIntervalMilliseconds: 2000\n"
+      try await RelayFixture.run(config: config) { relay in
+        // What follows soon is not shown at once, so that the key is stored before.
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.fail(
+          MessageSend.method, with: [DeliveryFailure.rateLimited(retryAfter: 3_600).wireError])
+        try await relay.messenger.say("/slow 500", id: "2")
+        let store = try SQLiteStore(path: relay.folders.database)
+        var words = ""
+        while words.isEmpty {
+          for unfinished in try await store.unfinishedOutbound(of: "fake/default") {
+            if case .message(let message) = unfinished.record.request { words += message.text }
+          }
+          // Pacing only.
+          try await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(words.hasPrefix("The"))
+        #expect(try await store.deliveryCounts().map(\.waiting) == [1])
+        await store.close()
+      }
+    }
+
     /// As a daemon leaves it that ended between the key and the record of the words.
     private func leave(_ text: String?, _ relay: RelayFixture) async throws {
       _ = await relay.stop()

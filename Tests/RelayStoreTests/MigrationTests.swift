@@ -71,6 +71,12 @@ import Testing
     #expect(try await SQLiteStore(path: path).switchedOff() == ["m"])
   }
 
+  @Test func `version 5`() async throws {
+    try make(
+      version: 5, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET role = 'x';")
+    try await expectEverything()
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

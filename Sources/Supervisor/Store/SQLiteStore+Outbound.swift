@@ -185,9 +185,10 @@ extension SQLiteStore {
       // The detail beside a maximum is of the row that has it.
       try connection.rows(
         """
-        SELECT instance, sum(settledAt IS NULL AND kind <> \(OutboundRecord.reserved)), sum(ifnull(result = 1, 0)), detail,
+        SELECT instance, sum(settledAt IS NULL), sum(ifnull(result = 1, 0)), detail,
           max(CASE WHEN result = 1 THEN settledAt END)
-        FROM outbound WHERE settledAt IS NULL OR result = 1 GROUP BY instance ORDER BY instance
+        FROM outbound WHERE settledAt IS NULL AND kind <> \(OutboundRecord.reserved) OR result = 1
+        GROUP BY instance ORDER BY instance
         """
       ) { row in
         let failed = row.integer(2)

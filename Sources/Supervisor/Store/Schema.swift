@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles]
+  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations]
 
   static var version: Int { migrations.count }
 
@@ -85,4 +85,7 @@ enum Schema {
     -- What a session is for; null: for working with.
     ALTER TABLE session ADD COLUMN role TEXT;
     """
+
+  /// Nothing changes but what is in the tables, which no earlier version understands.
+  private static let reservations = "-- Rows of kind 5 in outbound: the key of an answer before its words."
 }

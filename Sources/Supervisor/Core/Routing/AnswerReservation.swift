@@ -24,7 +24,12 @@ extension ConversationOutput {
   }
 
   private func noteReserved(_ key: String) {
-    if reservation?.key == key { reservation?.isStored = true }
+    if reservation?.key == key {
+      reservation?.isStored = true
+    } else {
+      // It was let go before it was stored.
+      delivery.store.releaseOutboundSoon(key)
+    }
   }
 
   /// Nothing is sent under it.
@@ -37,18 +42,23 @@ extension ConversationOutput {
 
   /// Nil where the answer is to be recorded first.
   func takeReservation() -> AnswerReservation? {
-    guard let reservation, reservation.isStored, delivery.holder.current != nil,
-      reservation.checkpoint.write(stream.source)
-    else { return nil }
+    guard let reservation, reservation.isStored, delivery.holder.current != nil else { return nil }
+    guard reservation.checkpoint.write(stream.source) else {
+      // A part of these words is no beginning of the next.
+      releaseReservation()
+      return nil
+    }
     self.reservation = nil
     return reservation
   }
 
-  /// The first of a message that grows: what is stored is all that the next daemon needs.
+  /// The first of a message that grows: what is stored is all that the next daemon needs, but where it takes longer.
   func sendGrowing(_ text: String, under reservation: AnswerReservation) async -> Delivery.Sent? {
     checkpoint = reservation.checkpoint
     let record = delivery.compose(text, role: .answer, streaming: true, key: reservation.key)
-    return await delivery.sendRecorded(record) { reservation.checkpoint.mark() }
+    let first = await delivery.tryNow(record)
+    if first?.message == nil { _ = await delivery.record([record], superseding: reservation.key) }
+    return await delivery.sendRecorded(record, first: first) { reservation.checkpoint.mark() }
   }
 
   /// Sends a whole answer while it is recorded.
@@ -59,12 +69,15 @@ extension ConversationOutput {
     let record = delivery.compose(text, role: .answer, key: key)
     async let recorded = delivery.record([record], superseding: key)
     let first = await delivery.tryNow(record)
-    guard await recorded else {
-      // The file and the key remain for the next daemon.
-      guard case .success(let message) = first?.outcome else { return (false, nil) }
-      return (false, Delivery.Sent(key: key, message: message))
-    }
+    // It is shown: there is nothing to look for.
+    if first?.message != nil { checkpoints.remove(key) }
+    let isRecorded = await recorded
     checkpoints.remove(key)
+    guard isRecorded else {
+      // Nothing more is done about it, by the next daemon either.
+      delivery.store.releaseOutboundSoon(key)
+      return (false, first?.message.map { Delivery.Sent(key: key, message: $0) })
+    }
     return (true, await delivery.sendRecorded(record, first: first))
   }
 }

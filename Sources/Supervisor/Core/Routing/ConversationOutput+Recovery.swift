@@ -38,11 +38,16 @@ extension ConversationOutput {
   private func completeGrowing(_ unfinished: UnfinishedOutbound) async {
     var record = unfinished.record
     guard let saved = checkpoints.load(record.key), !saved.text.isEmpty else { return await leaveAsShown(unfinished) }
-    let grows = capabilities.edit == true
-    if record.isReserved {
+    var isWhole = false
+    if record.isReserved, unfinished.message == nil {
       await services.waitForFormatter()
-      guard let first = await render(saved.text, final: true).first else { return await leaveAsShown(unfinished) }
-      record = delivery.compose(first.text, role: .answer, streaming: grows, key: record.key)
+      let pieces = await render(saved.text, final: true)
+      guard let first = pieces.first else { return await leaveAsShown(unfinished) }
+      isWhole = capabilities.edit != true
+      record = delivery.compose(first.text, role: .answer, streaming: !isWhole, key: record.key)
+      if isWhole, pieces.count > 1 {
+        await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
+      }
     }
     var sent = unfinished.message.map { Delivery.Sent(key: record.key, message: $0) }
     if sent == nil {
@@ -51,8 +56,7 @@ extension ConversationOutput {
       }
     }
     guard var sent else { return }
-    if !grows {
-      // It was sent whole.
+    if isWhole {
       delivery.store.closeOutboundSoon(record.key)
       return checkpoints.remove(record.key)
     }

@@ -144,6 +144,7 @@ actor ConversationOutput {
       }
       await handle(item)
     }
+    releaseReservation()
   }
 
   func handle(_ item: Item) async {

@@ -159,6 +159,9 @@ extension Delivery {
   struct Try {
     var link: PluginLink
     var outcome: Result<String, any Error>
+
+    /// What it is on the platform; nil where it failed.
+    var message: String? { try? outcome.get() }
   }
 
   /// A first try of what is being recorded; nil where the messenger is away.

@@ -36,7 +36,13 @@ final class StreamCheckpoints: Sendable {
       log("\(path(key)) cannot be made: \(String(cString: strerror(errno)))")
       return nil
     }
-    return StreamCheckpoint(descriptor, header: Array("\(boot)\n".utf8))
+    let checkpoint = StreamCheckpoint(descriptor, header: Array("\(boot)\n".utf8))
+    guard checkpoint.isWhole else {
+      log("\(path(key)) cannot be begun: there may be no room")
+      remove(key)
+      return nil
+    }
+    return checkpoint
   }
 
   func load(_ key: String) -> Saved? {
@@ -76,13 +82,15 @@ final class StreamCheckpoint: @unchecked Sendable {
 
   private let descriptor: Int32
   private let start: Int
+  /// Its beginning is in the file.
+  fileprivate let isWhole: Bool
   /// Bytes of the text that are in the file.
   private var written = 0
 
   fileprivate init(_ descriptor: Int32, header: [UInt8]) {
     self.descriptor = descriptor
     start = header.count + 1
-    put(header + [Self.unmarked], at: 0)
+    isWhole = pwrite(descriptor, header + [Self.unmarked], start, 0) == start
   }
 
   deinit { close(descriptor) }
@@ -99,7 +107,5 @@ final class StreamCheckpoint: @unchecked Sendable {
     return written >= text.utf8.count
   }
 
-  func mark() { put([Self.marked], at: start - 1) }
-
-  private func put(_ bytes: [UInt8], at place: Int) { _ = pwrite(descriptor, bytes, bytes.count, off_t(place)) }
+  func mark() { _ = pwrite(descriptor, [Self.marked], 1, off_t(start - 1)) }
 }
