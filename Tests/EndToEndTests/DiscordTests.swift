@@ -175,6 +175,7 @@ extension EndToEnd {
           status.plugins.contains {
             $0.name == "discord/default" && $0.state == .running
               && $0.problem?.contains("Discord refuses the token; copy it anew from the developer portal") == true
+              && $0.problem?.hasSuffix("at once with: pi-relayd plugins restart discord/default") == true
           }
         }
         #expect(relay.log.allSatisfy { !$0.contains("another") })

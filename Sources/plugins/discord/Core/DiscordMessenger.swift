@@ -77,6 +77,7 @@ package actor DiscordMessenger {
         default: break
         }
       }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) },
+      instance: host.about.instance,
       report: { [host] problem in
         host.log(problem ?? "nothing is in the way any more")
         do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }

@@ -13,6 +13,7 @@ actor GatewayClient {
   private let handle: @Sendable (GatewayEvent) async throws -> Void
   private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
+  private let instance: String
   private let report: (@Sendable (String?) async -> Void)?
   /// What was last reported to be in the way.
   private var told: String?
@@ -30,18 +31,20 @@ actor GatewayClient {
   ///   - session: of an earlier life, to be gone on with.
   ///   - arrived: called for each event as it comes, before those that wait are handled; must not wait.
   ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
+  ///   - instance: what the person knows this as.
   ///   - report: told what is in the way, in words for the person; nil once it is over.
   init(
     _ rest: RESTClient, resuming session: GatewaySession?,
     arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
     handle: @escaping @Sendable (GatewayEvent) async throws -> Void, log: @escaping @Sendable (String) -> Void,
-    report: (@Sendable (String?) async -> Void)? = nil
+    instance: String = "", report: (@Sendable (String?) async -> Void)? = nil
   ) {
     self.rest = rest
     self.session = session
     self.handle = handle
     self.arrived = arrived
     self.log = log
+    self.instance = instance
     self.report = report
   }
 
@@ -56,7 +59,7 @@ actor GatewayClient {
       case .fatal(let words):
         session = nil
         guard report != nil else { throw WireError(.internalError, words) }
-        await tell("\(words). Tried again in an hour; at once with: pi-relayd plugins restart")
+        await tell("\(words). Tried again in an hour; at once with: pi-relayd plugins restart \(instance)")
         try await clock.sleep(for: Self.pauseAfterRefusal)
         continue
       case .identify, .identifyLater: session = nil
