@@ -39,36 +39,15 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.pluginState(of: "discord.default") == ["cursor": 2])
   }
 
-  @Test func `a message may be on its way when it is first stored`() async throws {
+  @Test func `the words of a message that an agent may have are not replaced`() async throws {
     let store = try SQLiteStore(path: path)
     let stage = MessageStage.dispatching(session: "s", after: "e1")
-    func accept(_ stage: MessageStage) async throws -> Bool {
-      try await withCheckedThrowingContinuation { continuation in
-        store.accept(message("1"), stage: { stage }, encoded: nil, state: nil) { continuation.resume(with: $0) }
-      }
-    }
-    #expect(try await accept(stage))
+    _ = try await store.accept(message("1"), state: nil)
+    try await store.advance(message("1").key, to: stage)
+    // A repeat of the message leaves it where it was.
+    #expect(try await !store.accept(message("1"), state: nil))
     #expect(try await store.stage(of: message("1").key) == stage)
-    // Told once more, it is where it was.
-    #expect(try await !accept(.received))
-    #expect(try await store.stage(of: message("1").key) == stage)
-    // Its words may be with the agent.
     #expect(try await store.replace(message("1").key, text: "other") == nil)
-  }
-
-  @Test func `one that is overtaken is on its way no more, in the step that stores what is`() async throws {
-    let store = try SQLiteStore(path: path)
-    for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
-    try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
-    let overtaken = OnItsWay(message: message("1").key, last: "e1")
-    try await store.dispatch(message("2").key, to: "s", after: "e1", before: overtaken)
-    #expect(try await store.stage(of: message("1").key) == .received)
-    #expect(try await store.dispatching(to: "s") == [OnItsWay(message: message("2").key, last: "e1"): "hello"])
-    // What has gone on since is not taken back.
-    try await store.advance(message("1").key, to: .accepted(session: "s"))
-    try await store.dispatch(message("3").key, to: "s", after: "e2", before: overtaken)
-    #expect(try await store.stage(of: message("1").key) == .accepted(session: "s"))
-    #expect(try await store.dispatching(to: "t").isEmpty)
   }
 
   @Test func `what a session's entries tell is kept before it is given anything else`() async throws {

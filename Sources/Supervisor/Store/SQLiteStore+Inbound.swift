@@ -48,15 +48,15 @@ extension SQLiteStore: Store {
   private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
-    try await commits.write(try Self.acceptance(of: message, { .received }, encoded: nil, state: state))
+    try await commits.write(try Self.acceptance(of: message, encoded: nil, state: state))
   }
 
   package func accept(
-    _ message: StoredMessage, stage: @escaping @Sendable () -> MessageStage, encoded: [UInt8]?, state: JSONValue?,
+    _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     do {
-      commits.write(try Self.acceptance(of: message, stage, encoded: encoded, state: state), then: then)
+      commits.write(try Self.acceptance(of: message, encoded: encoded, state: state), then: then)
     } catch {
       then(.failure(error))
     }
@@ -65,7 +65,7 @@ extension SQLiteStore: Store {
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
-    of message: StoredMessage, _ stage: @escaping @Sendable () -> MessageStage, encoded: [UInt8]?, state: JSONValue?
+    of message: StoredMessage, encoded: [UInt8]?, state: JSONValue?
   ) throws -> @Sendable (SQLiteConnection) throws -> Bool {
     let key = message.key.values
     let instance = message.key.conversation.instance
@@ -76,30 +76,17 @@ extension SQLiteStore: Store {
     let isAnswer = message.isAnswer
     return { connection in
       if let stateBody { try Self.save(state: stateBody, of: instance, connection) }
-      let stage = stage()
       return try connection.run(
         """
-        INSERT INTO message (instance, conversation, id, stage, body, isAnswer, session, entryBefore)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO message (instance, conversation, id, stage, body, isAnswer) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING
-        """, key.0, key.1, key.2, .integer(stage.code), .blob(body), .integer(isAnswer ? 1 : 0), .text(stage.session),
-        .text(stage.entryBefore)) > 0
+        """, key.0, key.1, key.2, .integer(MessageStage.received.code), .blob(body), .integer(isAnswer ? 1 : 0)) > 0
     }
   }
 
   package func advance(_ key: MessageKey, to stage: MessageStage) async throws {
     let time = now()
     try await commits.write { try Self.advance(key, to: stage, at: time, $0) }
-  }
-
-  package func dispatch(
-    _ key: MessageKey, to session: String, after last: String?, before overtaken: OnItsWay?
-  ) async throws {
-    let time = now()
-    try await commits.write { connection in
-      if let overtaken { try Self.change(overtaken, in: session, "stage = 0, entryBefore = NULL", connection) }
-      try Self.advance(key, to: .dispatching(session: session, after: last), at: time, connection)
-    }
   }
 
   package func resolve(_ holdings: [OnItsWay: Holding], in session: String) async throws {

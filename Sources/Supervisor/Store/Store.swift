@@ -10,18 +10,14 @@ package protocol Store: Sendable {
   /// The same for who has more to store meanwhile: what arrives together shares a commit. Told in the order of the
   /// calls, on the store's thread.
   ///
-  /// - Parameters:
-  ///   - stage: how far it has come already; asked in the step that stores it.
-  ///   - encoded: the message as JSON, where it is at hand.
+  /// - Parameter encoded: the message as JSON, where it is at hand.
   func accept(
-    _ message: StoredMessage, stage: @escaping @Sendable () -> MessageStage, encoded: [UInt8]?, state: JSONValue?,
+    _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
   /// Returns when everything given to the store before is stored, and told.
   func settled() async throws
   /// Moves a message on; one that has ended stays as it is.
   func advance(_ key: MessageKey, to stage: MessageStage) async throws
-  /// Stores that a message is on its way to the agent, and in the same step that one which was to be is not.
-  func dispatch(_ key: MessageKey, to session: String, after last: String?, before overtaken: OnItsWay?) async throws
   /// Messages that are stored as on their way to a session's agent, where the session's entries can tell of them, with
   /// their words.
   func dispatching(to session: String) async throws -> [OnItsWay: String]

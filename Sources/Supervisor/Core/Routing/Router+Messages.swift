@@ -28,7 +28,7 @@ extension Router {
     let change = await changeWaiting { await $0.replace(messageKey, text: text, typed: words.text) }
     switch change {
     case .done:
-      // It may have been stored as on its way when the edit came.
+      // The store may not know yet that the message waits again: the agent ended before it took it.
       if waiting == nil { await keep(text: edit.text, of: messageKey) }
       await say("✏️ The waiting message was replaced.", to: key)
     case .tooLate: await say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
@@ -152,7 +152,6 @@ extension Router {
   private func begin(_ key: MessageKey) async -> Bool {
     do {
       try await store.advance(key, to: .handling)
-      if case .some(.some(let session)) = bound[key.conversation] { host.ready.release(session, key) }
       return true
     } catch {
       log("\(key.conversation): that a message is being handled could not be stored: \(error)")

@@ -65,27 +65,10 @@ extension Router {
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message,
       isAnswer: Self.mayAnswer(message) && watchers.asks(key))
-    // Nothing is before it that could change where it goes.
-    let before = accepting.withLock { count in
-      defer { count += 1 }
-      return count
-    }
-    let claim = before == 0 && inbox.isAwaited && !stored.isAnswer ? claim(of: stored) : nil
+    accepting.withLock { $0 += 1 }
     let isWhole = message.state == nil && request.method == MessageReceived.method
-    let stage: @Sendable () -> MessageStage = { [host] in
-      guard let claim, host.ready.hasClaim(claim.session, stored.key) else { return .received }
-      return .dispatching(session: claim.session, after: claim.last)
-    }
     let encoded = isWhole ? request.encodedParams : nil
-    store.accept(stored, stage: stage, encoded: encoded, state: message.state) { [log, accepting, host] result in
-      if let claim {
-        let isNew = (try? result.get()) == true
-        if isNew {
-          host.ready.confirm(claim.session, stored.key)
-        } else {
-          host.ready.release(claim.session, stored.key)
-        }
-      }
+    store.accept(stored, encoded: encoded, state: message.state) { [log, accepting] result in
       switch result {
       case .success(let isNew):
         if isNew { inbox.post(.message(message, link)) }
@@ -96,16 +79,6 @@ extension Router {
       }
       accepting.withLock { $0 -= 1 }
     }
-  }
-
-  /// Where a message's session waits for nothing else, it can be stored as on its way to the agent.
-  private func claim(of stored: StoredMessage) -> (session: String, last: String)? {
-    let message = stored.message
-    guard Self.kind(of: message) == .words, !message.text.trimmingWhitespace().isEmpty,
-      message.attachments?.isEmpty != false, case .some(.some(let session)) = bound[stored.key.conversation],
-      let last = host.ready.claim(session, for: stored.key)
-    else { return nil }
-    return (session, last)
   }
 
   /// Where people talk among themselves, only what names the bot or replies to it is for the agent.

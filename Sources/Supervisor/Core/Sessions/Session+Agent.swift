@@ -74,7 +74,6 @@ extension Session {
     let connection = try await connect(request, log)
     self.connection = connection
     commands = nil
-    isLeafCurrent = false
     nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
       state = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
@@ -140,7 +139,6 @@ extension Session {
   func stopAgent() async {
     guard let connection else { return }
     self.connection = nil
-    isLeafCurrent = false
     leaving = connection
     activity = .stopped
     cancelDialogs("the agent was ended")
@@ -154,8 +152,6 @@ extension Session {
   /// any, nil when this agent does not say.
   func lastEntry(_ connection: PiConnection) async -> String? {
     guard agent?.takesSessionID == true else { return nil }
-    if isLeafCurrent { return lastLeaf ?? "" }
-    let eventCount = eventCount
     var answer = try? await connection.send(.getEntries(since: lastLeaf), within: pi.answerTimeout)
     // The session may have been rewound from elsewhere.
     let isRewound = answer?.success == false && lastLeaf != nil
@@ -165,33 +161,7 @@ extension Session {
     // One that has been told to go says nothing of the session that follows.
     guard self.connection === connection else { return leaf ?? "" }
     lastLeaf = leaf
-    isLeafCurrent = eventCount == self.eventCount
-    sayReady()
     return leaf ?? ""
-  }
-
-  private func sayReady() {
-    // What a session is to forget may be gone before its next message.
-    guard isLeafCurrent, isIdle, connection != nil, memory == nil, holdings != nil else { return }
-    surroundings.ready.ready(id, after: lastLeaf ?? "")
-  }
-
-  /// First the answer is to be on its way.
-  private static let lookAheadDelay: Duration = .milliseconds(30)
-
-  /// Asks while nothing else is to be done, so that the next message need not wait for it. What pi may add to a session
-  /// without an event is no message of a person's.
-  func lookAhead() {
-    guard let connection, run == nil, queue.isEmpty else { return }
-    if isLeafCurrent { return sayReady() }
-    nursery.add(on: EventLoop.shared) { [self] in
-      if await surroundings.timekeeper.sleep(for: Self.lookAheadDelay) { await look(through: connection) }
-    }
-  }
-
-  private func look(through connection: PiConnection) async {
-    guard run == nil, queue.isEmpty, self.connection === connection else { return }
-    _ = await lastEntry(connection)
   }
 
   /// Looks once, before this program gives the session anything, which it has of the messages that another may have given

@@ -31,7 +31,6 @@ extension Session {
     // One that was told to go has been accounted for.
     guard self.connection === connection else { return }
     self.connection = nil
-    isLeafCurrent = false
     activity = .stopped
     withdrawDialogs("the agent has ended")
     endRun(.died(exit, connection.lastWord))
@@ -39,8 +38,6 @@ extension Session {
   }
 
   private func take(_ event: PiEvent, _ connection: PiConnection) async {
-    eventCount += 1
-    isLeafCurrent = false
     if SessionRun.continues(event) { quietNumber += 1 }
     if case .agentStart = event, run != nil {
       if activity != .compacting { activity = .working }

@@ -32,7 +32,6 @@ extension Session {
     guard prompt.isRecovered || queue.count < settings.maximumQueued else { return .full(queue.count) }
     let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
     queue.append(.prompt(prompt))
-    surroundings.ready.notReady(id)
     wakes.post(())
     return before == 0 ? .next : .queued(before)
   }
@@ -68,7 +67,6 @@ extension Session {
       return .refused
     }
     run?.steering.append(prompt)
-    isLeafCurrent = false
     let command = PiCommand.steer(prepared.text, images: prepared.images)
     let outcome: Steering
     do {
@@ -118,8 +116,6 @@ extension Session {
       if case .prompt(var prompt) = queue[index], prompt.key == key {
         guard !prompt.isUncertain else { return .tooLate }
         guard prompt.typed != typed else { return .unchanged }
-        // It is stored as being on its way.
-        guard !surroundings.ready.hasClaim(id, key) else { return .tooLate }
         prompt.text = text
         prompt.typed = typed
         queue[index] = .prompt(prompt)
@@ -130,7 +126,6 @@ extension Session {
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
     guard run?.prompt?.typed != typed else { return .unchanged }
-    guard !surroundings.ready.hasClaim(id, key) else { return .tooLate }
     run?.prompt?.text = text
     run?.prompt?.typed = typed
     return .done

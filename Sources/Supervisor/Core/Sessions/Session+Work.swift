@@ -29,10 +29,7 @@ extension Session {
         restartsForModel = false
         await stopAgent()
       }
-      if queue.isEmpty {
-        lookAhead()
-        await surroundings.places.becameIdle()
-      }
+      if queue.isEmpty { await surroundings.places.becameIdle() }
     }
     await stopAgent()
     workIsOver = true
@@ -54,7 +51,6 @@ extension Session {
     isToForget = false
     await stopAgent()
     lastLeaf = nil
-    isLeafCurrent = false
     do {
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try memory?.forget() }
     } catch {
@@ -227,7 +223,6 @@ extension Session {
 
   private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ number: Int) async {
     run?.isGiven = true
-    isLeafCurrent = false
     do {
       // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
       let answer = try await connection.send(.prompt(prepared.text, images: prepared.images), within: nil)
@@ -300,32 +295,25 @@ extension Session {
 
   /// What the next daemon would not know of must not reach the agent: waits until it can be stored, or nobody wants it.
   private func storeDispatch(of prompt: Prompt, after last: String?) async {
-    let claim = surroundings.ready.take(id)
-    // Stored with the message itself.
-    if let claim, claim.isStored, claim.message == prompt.key, claim.last == last { return }
-    let overtaken = claim.flatMap { $0.message == prompt.key ? nil : OnItsWay(message: $0.message, last: $0.last) }
     var hasTold = false
     while run?.aborting == false, !closed {
       do {
-        return try await surroundings.store.dispatch(prompt.key, to: id, after: last, before: overtaken)
+        return try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: last))
       } catch {
         if !hasTold {
           surroundings.log("session \(name): a message is not given to the agent before that is stored: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
-        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { break }
+        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return }
       }
     }
-    // It has overtaken nothing.
-    if let claim { surroundings.ready.putBack(claim, of: id) }
   }
 
   /// Nil when the daemon ends first.
   private func performCompaction(_ instructions: String?) async -> String? {
     do {
       let connection = try await connected()
-      isLeafCurrent = false
       activity = .compacting
       defer { activity = self.connection == nil ? .stopped : .idle }
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))

@@ -53,12 +53,6 @@ package actor Session {
   var state: PiState?
   /// The session's last entry when it was last asked for: only what is newer is asked for again.
   var lastLeaf: String?
-  /// Nothing has happened in the session since.
-  var isLeafCurrent = false {
-    didSet { if oldValue, !isLeafCurrent { surroundings.ready.notReady(id) } }
-  }
-  /// Events of the agent.
-  var eventCount = 0
   var agent: AgentProgram?
   var restartsForModel = false
   /// A message has ended that the next one is not to know of.
@@ -215,7 +209,6 @@ package actor Session {
 
   package func rename(_ new: String) async {
     name = new
-    isLeafCurrent = false
     guard let connection else { return }
     _ = try? await connection.send(.setSessionName(new), within: pi.answerTimeout)
   }
@@ -259,7 +252,6 @@ package actor Session {
   /// Ends the session: what waits is dropped, what runs is stopped, and both are told.
   package func close() async {
     closed = true
-    _ = surroundings.ready.take(id)
     let dropped = queue
     queue = []
     run?.aborting = true
@@ -325,8 +317,6 @@ package actor Session {
   func advance(_ prompt: Prompt, _ stage: MessageStage) async {
     do {
       try await surroundings.store.advance(prompt.key, to: stage)
-      // What is stored of it is no longer that it is on its way.
-      surroundings.ready.release(id, prompt.key)
     } catch {
       surroundings.log("session \(name): the state of a message could not be stored: \(error)")
     }

@@ -9,7 +9,6 @@ package actor SessionHost {
   private let pi: Config.Pi
   private let surroundings: SessionSurroundings
   nonisolated let assistant: AssistantSetup
-  nonisolated let ready: ReadySessions
   private let nursery = Nursery(usual: globalConcurrentExecutor)
   private var sessions: [String: Session] = [:]
   private var order: [String] = []
@@ -23,7 +22,6 @@ package actor SessionHost {
     self.pi = pi
     self.settings = settings
     self.surroundings = surroundings
-    ready = surroundings.ready
   }
 
   /// Runs every session's work until `stop`.

@@ -11,7 +11,6 @@ package struct SessionSurroundings: Sendable {
   package var logLimits: LogFile.Limits
   package var places: SessionPlaces
   package var agents: AgentChoice
-  package var ready = ReadySessions()
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var log: @Sendable (String) -> Void
   /// A person's words as they are repeated to people: one line of so many characters, looked through before it is cut.
