@@ -6,6 +6,14 @@ import Testing
 
 extension EndToEnd {
   @Suite struct ConversationTests {
+    @Test func `an answer arrives although a terminal title stands before each of the agent's lines`() async throws {
+      try await RelayFixture.run(agentFilter: #"sed -u 's/^/\x1b]0;pi\x07/'"#) { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).count == 1)
+      }
+    }
+
     @Test(arguments: ["current", "cumulative"]) func `a message goes in and the answer streams out`(dialect: String)
       async throws
     {

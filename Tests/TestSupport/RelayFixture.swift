@@ -25,8 +25,8 @@ package final class RelayFixture: Sendable {
     """
 
   private init(
-    config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, capabilities: Capabilities,
-    programs: Programs
+    config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, agentFilter: String?,
+    capabilities: Capabilities, programs: Programs
   ) async throws {
     self.programs = Locked(programs)
     scratch = try TemporaryFolder()
@@ -36,6 +36,12 @@ package final class RelayFixture: Sendable {
     if isOldAgent {
       program = try scratch.write(
         "old-agent", "#!/bin/sh\n[ \"$1\" = --help ] && exec echo '--session FILE'\nexec \(program) \"$@\"\n",
+        executable: true)
+    }
+    if let agentFilter {
+      program = try scratch.write(
+        "filtered-agent",
+        "#!/bin/sh\n[ \"$1\" = --help ] && exec \(program) --help\n\(program) \"$@\" | \(agentFilter)\n",
         executable: true)
     }
     let agent = """
@@ -60,16 +66,17 @@ package final class RelayFixture: Sendable {
   ///
   /// - Parameters:
   ///   - isOldAgent: the agent is one of before session ids, which cannot say what a session held.
+  ///   - agentFilter: a shell command that the agent's output goes through.
   ///   - startsDaemon: otherwise `body` does.
   package static func run(
     config: String = usualConfig, sessions: String = "", agent: [String] = [], isOldAgent: Bool = false,
-    capabilities: Capabilities = FakeMessenger.usual,
+    agentFilter: String? = nil, capabilities: Capabilities = FakeMessenger.usual,
     programs: Programs = .built, descriptorLimit: Int? = nil, startsDaemon: Bool = true,
     _ body: (RelayFixture) async throws -> Void
   ) async throws {
     let fixture = try await RelayFixture(
-      config: config, sessions: sessions, agentArguments: agent, isOldAgent: isOldAgent, capabilities: capabilities,
-      programs: programs)
+      config: config, sessions: sessions, agentArguments: agent, isOldAgent: isOldAgent, agentFilter: agentFilter,
+      capabilities: capabilities, programs: programs)
     do {
       if startsDaemon { try await fixture.start(descriptorLimit: descriptorLimit) }
       try await body(fixture)

@@ -30,20 +30,33 @@ package struct PiEventScanner: Sendable {
     takeDelta(line, into: &text) ? nil : generalScan(line, into: &text)
   }
 
-  /// Takes a text delta of the usual shape into `text`; false for any other line.
+  /// Takes a text delta of the usual shape into `text`; false for any other line, and for one that holds more than that.
   @inline(__always)
   package mutating func takeDelta(_ line: UnsafeRawBufferPointer, into text: inout DeltaText) -> Bool {
-    guard line.starts(with: Self.update), let delta = fastDelta(line) else { return false }
+    guard line.starts(with: Self.update), let delta = fastDelta(line), isAlone(delta.range, in: line) else {
+      return false
+    }
     text.append(UnsafeRawBufferPointer(rebasing: line[delta.range]), escaped: delta.escaped)
     return true
   }
 
-  /// Decides by its beginning whether a long line is needed whole. A delta at the beginning goes into `text` here.
+  /// Whether nothing follows the object of a delta. One that repeats the whole message is long, and is not walked through.
+  private func isAlone(_ delta: Range<Int>, in line: UnsafeRawBufferPointer) -> Bool {
+    let end = delta.upperBound + 1
+    if sendsWholeMessages == false { return line.count == end + 2 && Self.has("}}", in: line, at: end) }
+    return !PiLine(line).hasObject(from: end)
+  }
+
+  /// Decides by its beginning whether a long line is needed whole. A delta at the beginning goes into `text` here. An
+  /// object that follows a long line's first is lost with the line.
   package mutating func judge(_ beginning: UnsafeRawBufferPointer, into text: inout DeltaText) -> (
     keep: Bool, event: PiEvent?
   ) {
-    if takeDelta(beginning, into: &text) { return (false, nil) }
     if beginning.starts(with: Self.update) {
+      if let delta = fastDelta(beginning) {
+        text.append(UnsafeRawBufferPointer(rebasing: beginning[delta.range]), escaped: delta.escaped)
+        return (false, nil)
+      }
       return (Self.find(#""text_delta""#, in: beginning, from: 0, within: 1_024) != nil, nil)
     }
     if beginning.starts(with: #"{"type":"agent_end""#) { return (false, .agentEnd(willRetry: nil)) }

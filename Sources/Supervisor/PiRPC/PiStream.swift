@@ -39,22 +39,48 @@ package struct PiStream: Sendable {
     framer.feed(
       chunk,
       judge: { beginning in
-        let (keep, event) = scanner.judge(beginning, into: &text)
+        // Other text may stand before the object.
+        let start = PiLine(beginning).firstObject ?? 0
+        let object = UnsafeRawBufferPointer(rebasing: beginning[start...])
+        let (keep, event) = scanner.judge(object, into: &text)
+        if !keep, start > 0 { addNoise(beginning[..<start], to: &items) }
         if let event { add(event, to: &items) }
         return keep
       },
       deliver: { framed in
         switch framed {
         case .line(let line):
-          if !scanner.takeDelta(line, into: &text), let event = scanner.scan(line, into: &text) {
-            add(event, to: &items)
-          }
+          if !scanner.takeDelta(line, into: &text) { read(line, into: &items) }
         case .dismissed, .unfinished: break
         case .tooLong(let length): items.append(.tooLong(length: length))
         }
       })
     if let text = text.take() { items.append(.text(text)) }
     return items
+  }
+
+  /// Takes the bytes after the last newline, when output has ended: a whole object among them was written by pi.
+  package mutating func readUnfinished(_ line: UnsafeRawBufferPointer) -> [Item] {
+    var items: [Item] = []
+    read(line, into: &items)
+    if let text = text.take() { items.append(.text(text)) }
+    return items
+  }
+
+  private mutating func read(_ line: UnsafeRawBufferPointer, into items: inout [Item]) {
+    for part in PiLine(line).parts {
+      switch part {
+      case .object(let range):
+        if let event = scanner.scan(UnsafeRawBufferPointer(rebasing: line[range]), into: &text) {
+          add(event, to: &items)
+        }
+      case .noise(let range): addNoise(line[range], to: &items)
+      }
+    }
+  }
+
+  private mutating func addNoise(_ bytes: Slice<UnsafeRawBufferPointer>, to items: inout [Item]) {
+    add(.noise(beginning: PiEventScanner.beginning(of: UnsafeRawBufferPointer(rebasing: bytes))), to: &items)
   }
 
   private mutating func add(_ event: PiEvent, to items: inout [Item]) {

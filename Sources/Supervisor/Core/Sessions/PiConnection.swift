@@ -257,7 +257,11 @@ package final class PiConnection: Sendable {
   // MARK: - Only on the loop's thread
 
   private func take(_ chunk: UnsafeRawBufferPointer, _ framer: inout LineFramer) {
-    for item in stream.withLock({ $0.read(chunk, with: &framer) }) {
+    take(stream.withLock { $0.read(chunk, with: &framer) })
+  }
+
+  private func take(_ items: [PiStream.Item]) {
+    for item in items {
       switch item {
       case .text(let more): if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
       case .event(let event): take(event)
@@ -268,7 +272,8 @@ package final class PiConnection: Sendable {
 
   private func takeRest(_ framed: FramedLine) {
     guard case .unfinished(let bytes) = framed else { return }
-    noise("[the agent's output ended in the middle of a line, \(bytes.count) bytes]")
+    noise("[the agent's output ended without a newline, after \(bytes.count) bytes of a line]")
+    take(stream.withLock { $0.readUnfinished(bytes) })
   }
 
   private func take(_ event: PiEvent) {

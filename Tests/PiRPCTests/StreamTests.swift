@@ -1,0 +1,139 @@
+import PiRPC
+import RelayWire
+import TestSupport
+import Testing
+
+/// Output of pi in which other text stands between, before and behind pi's own objects.
+@Suite struct PiStreamTests {
+  private static let settled = #"{"type":"agent_settled"}"#
+  private static let started = #"{"type":"agent_start"}"#
+  private static let delta =
+    #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"hi"}}"#
+  private static let wholeDelta =
+    #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"hi","partial":{}},"#
+    + #""message":{}}"#
+  private static let answer = #"{"id":"relay-1","type":"response","command":"get_state","success":true}"#
+
+  /// Lines, and the items found in them.
+  static let lines: [(String, [String])] = [
+    ("\u{1B}]0;pi – project\u{7}" + settled, ["noise \u{1B}]0;pi – project\u{7}", "agentSettled"]),
+    ("\u{1B}[2K\u{1B}[1G" + settled, ["noise \u{1B}[2K\u{1B}[1G", "agentSettled"]),
+    ("\u{7}" + delta, ["text hi"]),
+    ("loading {model} " + settled, ["noise loading {model} ", "agentSettled"]),
+    (settled + "\u{1B}]0;done\u{7}", ["agentSettled", "noise \u{1B}]0;done\u{7}"]),
+    (started + settled, ["agentStart", "agentSettled"]),
+    (started + " between " + settled, ["agentStart", "noise  between ", "agentSettled"]),
+    (delta + settled, ["text hi", "agentSettled"]),
+    (delta + delta, ["text hihi"]),
+    (wholeDelta + settled, ["text hi", "agentSettled"]),
+    (delta + "\u{1B}[0m", ["text hi", "noise \u{1B}[0m"]),
+    (answer + settled, ["response relay-1", "agentSettled"]),
+    ("\u{1B}[0m" + answer, ["noise \u{1B}[0m", "response relay-1"]),
+    // The rest of a process that was killed while it wrote.
+    (
+      #"{"type":"message_update","assistantMessageEv"# + settled,
+      [#"noise {"type":"message_update","assistantMessageEv"#, "agentSettled"]
+    ),
+    (
+      #"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"a \"b"# + started,
+      [
+        #"noise {"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"a \"b"#,
+        "agentStart",
+      ]
+    ),
+    (
+      #"{"level":"info","text":"an extension's log"}"# + settled,
+      [#"noise {"level":"info","text":"an extension's log"}"#, "agentSettled"]
+    ),
+    // Quoted, an object is somebody's words.
+    (#"{"type":"note","text":"{\"type\":\"agent_settled\"}"}"#, []),
+    ("\t" + settled + " ", ["agentSettled"]),
+  ]
+
+  @Test(arguments: lines) func `objects are found among other text on their line`(line: String, items: [String]) {
+    #expect(Self.items(in: line + "\n") == items)
+    // Cut anywhere, the line says the same.
+    for size in [1, 7, 64] { #expect(Self.items(in: line + "\n", chunk: size) == items) }
+  }
+
+  @Test func `a whole object is heard although output ends without a newline`() {
+    var stream = PiStream()
+    let bytes = Array(("half of a line " + Self.settled).utf8)
+    let items = bytes.withUnsafeBytes { stream.readUnfinished($0) }
+    #expect(Self.described(items) == ["noise half of a line ", "agentSettled"])
+  }
+
+  @Test func `a long line with text before its object is judged by the object`() {
+    let words = String(repeating: "x", count: LineFramer.judgedLength * 2)
+    let line = "\u{1B}]0;t\u{7}" + #"{"type":"agent_end","messages":[{"text":""# + words + #""}]}"#
+    let items = Self.items(in: line + "\n" + Self.settled + "\n", chunk: 4_096)
+    #expect(items == ["noise \u{1B}]0;t\u{7}", "agentEnd(willRetry: nil)", "agentSettled"])
+  }
+
+  @Test func `many false beginnings cost no more than a few looks at the line`() {
+    let line = String(repeating: #"{"type":""#, count: 200_000) + Self.settled
+    let items = Self.items(in: line + "\n")
+    #expect(items.count == 1 && items[0].hasPrefix("noise"))
+  }
+
+  @Test func `recorded events keep their meaning, whatever text stands around them`() throws {
+    var generator = SplitMix(seed: 20_261_124)
+    let noise = ["\u{1B}]0;t\u{7}", "\u{1B}[32m", "\u{7}", "words", #"{"a":1}"#, "{", "}", "\"", "\\", "[1,"]
+    for name in Recordings.all {
+      // A long line is judged by its beginning, depending on how it arrives, and what follows on it is lost.
+      let lines = try Recordings.lines(name).filter { line in
+        line.count < LineFramer.judgedLength / 2 && (try? JSONCoding.decode(JSONValue.self, from: line))?["type"] != nil
+      }
+      let plain = Self.items(in: lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
+      let noisy = lines.map { line in
+        let before = Bool.random(using: &generator) ? noise.randomElement(using: &generator)! : ""
+        let after = Int.random(in: 0..<3, using: &generator) == 0 ? noise.randomElement(using: &generator)! : ""
+        let end = Int.random(in: 0..<4, using: &generator) == 0 ? "" : "\n"
+        return before + String(decoding: line, as: UTF8.self) + after + end
+      }.joined()
+      let found = Self.items(in: noisy + "\n", chunk: Int.random(in: 1...5_000, using: &generator))
+      let heard = Self.joined(found.filter { !$0.hasPrefix("noise") })
+      let expected = Self.joined(plain.filter { !$0.hasPrefix("noise") })
+      let difference = zip(heard, expected).first { $0 != $1 }
+      #expect(heard.count == expected.count && difference == nil, "\(name)")
+    }
+  }
+
+  /// Texts that follow one another joined: how they were cut is the reader's business.
+  private static func joined(_ items: [String]) -> [String] {
+    items.reduce(into: []) { result, item in
+      if item.hasPrefix("text "), let last = result.last, last.hasPrefix("text ") {
+        result[result.count - 1] += item.dropFirst(5)
+      } else {
+        result.append(item)
+      }
+    }
+  }
+
+  private static func items(in text: String, chunk: Int = .max) -> [String] {
+    var stream = PiStream()
+    var framer = LineFramer(maximumLineLength: 64 << 20)
+    let bytes = Array(text.utf8)
+    var items: [PiStream.Item] = []
+    for start in stride(from: 0, to: bytes.count, by: min(chunk, bytes.count)) {
+      bytes[start..<min(start + min(chunk, bytes.count), bytes.count)].withUnsafeBytes {
+        items += stream.read($0, with: &framer)
+      }
+    }
+    return described(items)
+  }
+
+  private static func described(_ items: [PiStream.Item]) -> [String] {
+    items.map { item in
+      switch item {
+      case .text(let text): "text \(text)"
+      case .event(.noise(let beginning)): "noise \(beginning)"
+      case .event(.response(let response)): "response \(response.id ?? "")"
+      // Arguments are printed in no order.
+      case .event(.toolStart(let id, _, _)): "toolStart \(id)"
+      case .event(let event): "\(event)"
+      case .tooLong(let length): "tooLong \(length)"
+      }
+    }
+  }
+}
