@@ -17,6 +17,8 @@ extension EndToEnd {
         try await relay.messenger.say("third", id: "3", in: "c1")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
         #expect(try await relay.status().sessions.compactMap(\.pid).count == 1)
+        // The first has to wait for an agent at work; the second only for an idle one to end.
+        #expect(await relay.messenger.texts(in: "c1").allSatisfy { !$0.contains("All agents are busy") })
       }
     }
 

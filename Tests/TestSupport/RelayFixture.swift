@@ -25,7 +25,7 @@ package final class RelayFixture: Sendable {
     """
 
   private init(
-    config: String, sessions: String, agentArguments: [String], isOldAgent: Bool, agentFilter: String?,
+    config: String, sessions: String, pi: String, agentArguments: [String], isOldAgent: Bool, agentFilter: String?,
     capabilities: Capabilities, programs: Programs
   ) async throws {
     self.programs = Locked(programs)
@@ -49,6 +49,7 @@ package final class RelayFixture: Sendable {
         executable: \(program)
         arguments: [\(agentArguments.joined(separator: ", "))]
         environment: {PI_CODING_AGENT_DIR: \(scratch.path)/agent}
+        \(pi)
       sessions:
         directory: \(scratch.path)
         \(sessions)
@@ -69,13 +70,15 @@ package final class RelayFixture: Sendable {
   ///   - agentFilter: a shell command that the agent's output goes through.
   ///   - startsDaemon: otherwise `body` does.
   package static func run(
-    config: String = usualConfig, sessions: String = "", agent: [String] = [], isOldAgent: Bool = false,
+    config: String = usualConfig, sessions: String = "", pi: String = "", agent: [String] = [],
+    isOldAgent: Bool = false,
     agentFilter: String? = nil, capabilities: Capabilities = FakeMessenger.usual,
     programs: Programs = .built, descriptorLimit: Int? = nil, startsDaemon: Bool = true,
     _ body: (RelayFixture) async throws -> Void
   ) async throws {
     let fixture = try await RelayFixture(
-      config: config, sessions: sessions, agentArguments: agent, isOldAgent: isOldAgent, agentFilter: agentFilter,
+      config: config, sessions: sessions, pi: pi, agentArguments: agent, isOldAgent: isOldAgent,
+      agentFilter: agentFilter,
       capabilities: capabilities, programs: programs)
     do {
       if startsDaemon { try await fixture.start(descriptorLimit: descriptorLimit) }

@@ -46,6 +46,10 @@ package struct Config: Sendable, Equatable {
     package var idleTimeout: Duration? = .seconds(30 * 60)
     /// A run that takes longer is aborted. Nil: no limit.
     package var callTimeout: Duration?
+    /// An agent that says nothing for so long in the middle of a run is told to the person, who decides. Nil: never.
+    package var silenceTimeout: Duration? = .seconds(600)
+    /// How long a question waits for a person, where the agent sets no limit. Nil: for ever.
+    package var questionTimeout: Duration? = .seconds(86_400)
     package var leftovers = Leftovers.kill
     /// Folders in which, and beneath which, people may have sessions begun from chat.
     package var roots: [String] = []

@@ -146,6 +146,12 @@ package struct ConfigReader: Sendable {
     if let seconds = group.integer("callTimeoutSeconds", in: 0...1_000_000) {
       config.sessions.callTimeout = seconds == 0 ? nil : .seconds(seconds)
     }
+    if let seconds = group.integer("silenceTimeoutSeconds", in: 0...1_000_000) {
+      config.sessions.silenceTimeout = seconds == 0 ? nil : .seconds(seconds)
+    }
+    if let seconds = group.integer("questionTimeoutSeconds", in: 0...10_000_000) {
+      config.sessions.questionTimeout = seconds == 0 ? nil : .seconds(seconds)
+    }
     if let leftovers = group.choice("leftovers", Config.Sessions.Leftovers.self) {
       config.sessions.leftovers = leftovers
     }

@@ -8,7 +8,8 @@ package enum PiEvent: Sendable, Equatable {
   case agentEnd(willRetry: Bool?)
   /// Nothing further will happen by itself (newer releases).
   case agentSettled
-  case messageStart(role: String)
+  /// `text` is nil for a message of another role than `user`, one with images, and one too long to keep.
+  case messageStart(role: String, text: String?)
   case messageEnd(PiMessage)
   case toolStart(id: String, name: String, arguments: JSONValue)
   case toolEnd(id: String, name: String, failed: Bool, images: [PiImage])

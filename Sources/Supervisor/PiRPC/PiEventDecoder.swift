@@ -18,7 +18,7 @@ enum PiEventDecoder {
     case "agent_start": return .agentStart
     case "agent_end": return .agentEnd(willRetry: willRetry(line))
     case "agent_settled": return .agentSettled
-    case "message_start": return .messageStart(role: try read(RoleOnly.self).message.role)
+    case "message_start": return try messageStart(line)
     case "message_end": return .messageEnd(try message(line))
     case "tool_execution_start":
       let tool = try read(ToolStart.self)
@@ -81,6 +81,14 @@ enum PiEventDecoder {
     response.success = isSuccess
     response.line = Array(line)
     return response
+  }
+
+  private static func messageStart(_ line: UnsafeRawBufferPointer) throws -> PiEvent {
+    let role = try JSONCoding.decode(RoleOnly.self, from: line).message.role
+    guard role == "user" else { return .messageStart(role: role, text: nil) }
+    let content = try JSONValue(text: line)["message"]?["content"]
+    let hasImages = content?.arrayValue?.contains { $0["type"]?.stringValue != "text" } ?? false
+    return .messageStart(role: role, text: hasImages ? nil : try text(content))
   }
 
   /// The last words of an answer: the person waits for them.

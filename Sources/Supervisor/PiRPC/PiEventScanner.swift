@@ -63,7 +63,7 @@ package struct PiEventScanner: Sendable {
     if beginning.starts(with: #"{"type":"turn_end""#) { return (false, nil) }
     if beginning.starts(with: #"{"type":"tool_execution_update""#) { return (false, nil) }
     if beginning.starts(with: #"{"type":"message_start","message":{"role":"user""#) {
-      return (false, .messageStart(role: "user"))
+      return (false, .messageStart(role: "user", text: nil))
     }
     if beginning.starts(with: #"{"type":"message_end","message":{"role":"user""#) { return (false, nil) }
     if beginning.starts(with: #"{"type":"message_end","message":{"role":"toolResult""#) { return (false, nil) }

@@ -118,6 +118,7 @@ package struct DiscordAccount: Sendable, CustomStringConvertible {
   static func isNotice(_ shown: DiscordLedger.Shown) -> Bool { marks.contains { shown.text.hasPrefix($0) } }
 
   private static func isHalfDone(_ shown: DiscordLedger.Shown) -> Bool {
-    !shown.buttons.isEmpty || shown.text.hasPrefix("❓") || shown.text.contains("⏳ Running")
+    !shown.buttons.isEmpty && !shown.text.hasPrefix("❌") || shown.text.hasPrefix("❓")
+      || shown.text.contains("⏳ Running")
   }
 }

@@ -43,7 +43,9 @@ package struct Ledger: Sendable {
     }
     for message in messages {
       let name = "\(message.conversation) \(message.id) \"\(message.text.prefix(60))\""
-      let isHalf = message.isGrowing || message.buttons != nil || message.text.hasPrefix("❓")
+      // A report whose message may be run again keeps its button.
+      let asks = message.buttons != nil && !message.text.hasPrefix("❌")
+      let isHalf = message.isGrowing || asks || message.text.hasPrefix("❓")
       // Whose receipt was lost on a platform where nothing can be looked up cannot be changed any more.
       if isHalf || message.text.contains("⏳ Running") {
         if mayRepeat { unreachable += 1 } else { problems.append("left half done: \(name)") }

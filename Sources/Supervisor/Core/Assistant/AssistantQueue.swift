@@ -54,7 +54,7 @@ final class AssistantQueue: Sendable {
     case .timedOut(let message?, _):
       state.withLock { if $0.messages[message] != nil { $0.timeouts += 1 } }
     case .runEnded(let message?, let end, _): ended(message, end)
-    case .messageTaken(let message), .messageWithdrawn(let message): leave(message)
+    case .messageTaken(let message), .messageWithdrawn(let message), .messageNotTaken(let message): leave(message)
     default: break
     }
   }

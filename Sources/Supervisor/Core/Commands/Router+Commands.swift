@@ -97,7 +97,11 @@ extension Router {
 
   @Sendable static func stop(_ router: Router, _ call: CommandCall) async -> String? {
     guard let session = await router.session(of: call) else { return nothingHere }
-    guard await session.abort() else { return "The agent is idle: there is nothing to stop." }
+    switch await session.abort() {
+    case .nothing: return "The agent is idle: there is nothing to stop."
+    case .compaction: return nil
+    case .run: break
+    }
     let waiting = await session.status().queued
     return waiting > 0 ? "Stopping. \(waiting) waiting message(s) run next." : nil
   }

@@ -85,6 +85,14 @@ struct DialogRecord: Codable, Sendable, Equatable {
     case unclear(hint: String)
   }
 
+  /// Whether typed words belong to this question. While the relay itself asks something, what is no answer to that is a
+  /// message like any other.
+  func takes(_ words: String) -> Bool {
+    guard isOwn else { return true }
+    if case .answer = read(words) { return true }
+    return false
+  }
+
   /// Reads a typed reply: a number, a label, yes or no, or the text itself.
   func read(_ reply: String) -> Reading {
     let text = reply.trimmingWhitespace()

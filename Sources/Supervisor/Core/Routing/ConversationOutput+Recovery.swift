@@ -13,7 +13,8 @@ extension ConversationOutput {
     case .dialog(let dialog):
       // The agent that asked is gone, and its question with it.
       guard let sent = await found(unfinished) else { return }
-      let text = "✖ The question was withdrawn: pi-relayd was restarted."
+      let title = dialog.text.split(separator: "\n").first.map { SafeText.line(String($0), limit: 200) } ?? ""
+      let text = "✖ The question was withdrawn, because pi-relayd was restarted: \(title)"
       await delivery.closeDialog(dialog.dialog, shown: sent, text: text)
     case .file(let file):
       // A restored database may name files that have gone since.

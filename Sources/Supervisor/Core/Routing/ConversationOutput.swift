@@ -229,7 +229,7 @@ actor ConversationOutput {
       await say("The run took longer than \(limit.formattedSeconds) and is stopped.", .notice)
     case .dialogOpened, .dialogWithdrawn, .questionsOver, .messageGiven: break
     case .runEnded(let message, let end, let stage):
-      await endRun(end)
+      await endRun(end, of: message)
       if isIncomplete, end == .completed {
         await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
       }
@@ -240,6 +240,9 @@ actor ConversationOutput {
       if message.conversation == key { await delivery.end(MessageEnd(message, .settled, .handled)) }
     case .messageWithdrawn(let message):
       if message.conversation == key { await delivery.end(MessageEnd(message, .dropped, .stopped)) }
+    case .messageNotTaken(let message):
+      guard message.conversation == key else { return }
+      await handle(.report(RunEnd.notTaken, MessageEnd(message, .dropped, .stopped)))
     }
   }
 
@@ -290,7 +293,7 @@ actor ConversationOutput {
     await delivery.typing(false)
   }
 
-  func endRun(_ end: RunEnd) async {
+  func endRun(_ end: RunEnd, of message: MessageKey?) async {
     stream.release(through: redaction)
     if !stream.isEmpty {
       await flush(final: true)
@@ -305,7 +308,11 @@ actor ConversationOutput {
     case .completed: break
     case .handled: await say("✓ Done by the agent itself, without an answer.", .notice)
     case .aborted: await say("⏹ Stopped.", .notice)
+    case .withdrawn: await say(RunEnd.notTaken, .notice)
     case .failed(let why): await say("❌ \(why)", .notice)
+    case .forgotten(let why):
+      let canPress = capabilities.buttons != nil && message?.conversation == key
+      await say("❌ \(why)", .notice, buttons: canPress ? message.map { Router.buttonToRunAgain($0.id) } : nil)
     }
   }
 

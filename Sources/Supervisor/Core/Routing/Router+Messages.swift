@@ -67,7 +67,7 @@ extension Router {
       return await run(command, CommandCall(name: name, arguments: arguments, message: message, link: link), key)
     }
     if Self.mayAnswer(message), let session = await binding(of: key),
-      let record = dialogs.first(of: session)
+      let record = dialogs.first(of: session), record.takes(message.text)
     {
       guard await begin(message, key) else {
         return await say("⚠️ Your answer is not given while nothing can be stored.", to: key)
@@ -183,6 +183,7 @@ extension Router {
     _ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
   ) async -> String? {
     let key = key(link, message.conversation)
+    keepForAnotherRun(message, key)
     let attachments = message.attachments ?? []
     guard !message.text.trimmingWhitespace().isEmpty || !attachments.isEmpty else {
       settle(message, key)
@@ -220,7 +221,7 @@ extension Router {
       key: MessageKey(conversation: key, id: message.id), text: prompted(message, link), typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
-    prompt.isRecovered = earlier != nil
+    prompt.isAdmitted = earlier != nil
     if case .dispatching(_, let after)? = earlier?.stage {
       prompt.isUncertain = true
       prompt.isWithdrawn = earlier?.isWithdrawn == true
@@ -236,7 +237,9 @@ extension Router {
       switch await session.steer(prompt) {
       case .taken: return "↪️ Told the working agent."
       case .refused: break
-      case .unknown: prompt.isUncertain = true
+      case .unanswered:
+        return
+          "↪️ Given to the working agent, which has not confirmed it yet. If the agent does not take it, it runs next."
       case .withdrawn:
         assistantQueue.leave(prompt.key)
         return nil
@@ -248,6 +251,8 @@ extension Router {
     case .next: return nil
     case .queued(let before):
       return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
+    case .undecided(let count):
+      return "⏳ Queued: \(count) messages wait until the question above is decided."
     case .parked: return nil
     case .closed:
       // Closed a moment ago from elsewhere: the message begins another.

@@ -122,17 +122,27 @@ extension Router {
         "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.",
         MessageEnd(unfinished.stored.key, .interrupted, .failed))
     case .accepted:
-      report(
-        "❌ " + Session.interruption("pi-relayd was restarted while the agent worked on \"\(words)\"."),
-        MessageEnd(unfinished.stored.key, .interrupted, .failed))
+      await reportInterruption(unfinished, words, key)
     case .settled, .interrupted, .dropped: break
     }
+  }
+
+  private func reportInterruption(_ unfinished: UnfinishedMessage, _ words: String, _ key: ConversationKey) async {
+    let why = "pi-relayd was restarted while the agent worked on \"\(words)\"."
+    let end = MessageEnd(unfinished.stored.key, .interrupted, .failed)
+    let session = unfinished.session ?? unfinished.stage.session
+    guard let session, let session = await host.session(session) else {
+      return report("❌ \(why) Its session is gone; write it again if it is still wanted.", end)
+    }
+    let how = await session.interruption(why)
+    if case .forgotten = how { keepForAnotherRun(unfinished.stored.message, key) }
+    places[key]?.output.post(.event(.runEnded(end.key, how, end.stage)))
   }
 
   /// A message has ended in a session that its conversation has turned away from.
   func endUnseen(_ end: MessageEnd, _ how: RunEnd) async {
     if let output = places[end.key.conversation]?.output {
-      if case .failed(let why) = how {
+      if let why = how.problem {
         output.post(.report("❌ In the session you left: \(why)", end))
       } else {
         output.post(.end(end))

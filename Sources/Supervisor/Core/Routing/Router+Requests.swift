@@ -64,7 +64,7 @@ extension Router {
     let inbox = place(key, message.conversation, link).inbox
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message,
-      isAnswer: Self.mayAnswer(message) && watchers.asks(key))
+      isAnswer: Self.mayAnswer(message) && watchers.asks(key, message.text))
     accepting.withLock { $0 += 1 }
     let isWhole = message.state == nil && request.method == MessageReceived.method
     let encoded = isWhole ? request.encodedParams : nil
@@ -179,6 +179,7 @@ extension Router {
     let inbox = place(key, action.conversation, link).inbox
     // Stored as the words it stands for. A button of a menu is a command, which the next daemon carries out; words that
     // answer a question never are: the question ends with this daemon, and the next says that they answered nothing.
+    if let again = messageToRunAgain(action, key) { return try receive(again, request, link) }
     let command = SessionMenu.command(ofButton: action.action)
     let words = MessageReceived(
       id: Self.id(of: action), conversation: action.conversation, sender: action.sender,

@@ -35,6 +35,8 @@ package actor Router: PluginAudience {
   var hasAssistantWork = false
   /// Which session each conversation talks to, as far as it has been looked up; the store has them all.
   var bound: [ConversationKey: String?] = [:]
+  /// The last message of each conversation that went to an agent.
+  var lastMessages: [ConversationKey: MessageReceived] = [:]
   /// Messages on their way to the disk.
   let accepting = Locked(0)
   /// Instances whose unfinished work this daemon has taken up.

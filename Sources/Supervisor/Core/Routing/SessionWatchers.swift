@@ -94,7 +94,7 @@ final class SessionWatchers: Sendable {
     case .messageTaken(let message):
       post(.event(event), to: session)
       noteUnseen(MessageEnd(message, .settled, .handled), .handled, in: session)
-    case .messageWithdrawn(let message):
+    case .messageWithdrawn(let message), .messageNotTaken(let message):
       post(.event(event), to: session)
       noteUnseen(MessageEnd(message, .dropped, .stopped), .aborted, in: session)
     default: post(.event(event), to: session)
@@ -115,9 +115,9 @@ final class SessionWatchers: Sendable {
     watchers.withLock { $0[session]?[key] != nil }
   }
 
-  /// Whether what is written in a conversation now answers a question.
-  func asks(_ key: ConversationKey) -> Bool {
-    session(of: key).flatMap { dialogs.first(of: $0) } != nil
+  /// Whether words that are written in a conversation now answer a question.
+  func asks(_ key: ConversationKey, _ words: String) -> Bool {
+    session(of: key).flatMap { dialogs.first(of: $0) }?.takes(words) ?? false
   }
 
   func settle(_ record: DialogRecord, _ outcome: DialogRecord.Outcome) {

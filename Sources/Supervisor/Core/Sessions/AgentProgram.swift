@@ -52,7 +52,9 @@ package struct AgentProbe: Sendable {
     }
     let help = await run(path, ["--help"])
     guard help.exit == .exited(0) else {
-      let words = help.errors.last.map { ": \($0)" } ?? ""
+      var excerpt = ErrorExcerpt()
+      for line in help.errors { excerpt.append(line) }
+      let words = excerpt.firstError.map { ": \($0)" } ?? ""
       let problem = "\(path) does not run (\(help.exit)\(words)); a current Node.js may be missing"
       if configured != nil { throw AgentUnavailable(description: problem) }
       return try demo(problem)

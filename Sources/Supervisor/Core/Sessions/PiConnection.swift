@@ -55,7 +55,9 @@ package final class PiConnection: Sendable {
   private let stream: Locked<PiStream>
   private let readers = Locked<(output: LineReader, errors: LineReader)?>(nil)
   private let noise: @Sendable (String) -> Void
-  private let lastWords: Locked<[String]>
+  private let excerpt: Locked<ErrorExcerpt>
+  private let now: @Sendable () -> Duration
+  private let output: Locked<(last: Duration, next: (@Sendable () -> Void)?)>
 
   /// pi's lines may hold images: far longer than a plugin's.
   static let maximumLineLength = 64 << 20
@@ -105,17 +107,19 @@ package final class PiConnection: Sendable {
     self.child = child
     self.clock = clock
     self.text = text
+    now = clock.reading
+    output = Locked((now(), nil))
     outbox = Outbox(descriptor: pipes.input, limit: 256 << 20)
     incoming = Mailbox(merge: { last, new in
       guard case .text(let more) = new, case .text(let text) = last else { return false }
       last = .text(text + more)
       return true
     })
-    lastWords = Locked([])
+    excerpt = Locked(ErrorExcerpt())
     noise = { line in EventLoop.logs.perform { log.write(line) } }
     self.stream = Locked(stream)
     state.withLock { $0.nextID = nextID }
-    let lastWords = lastWords
+    let excerpt = excerpt
     let reader = LineReader(
       descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, held: held, turn: .shared,
       handlers: .init(
@@ -128,8 +132,8 @@ package final class PiConnection: Sendable {
         switch framed {
         case .line(let bytes), .unfinished(let bytes):
           log.write(bytes)
-          let words = String(decoding: bytes.prefix(300), as: UTF8.self)
-          lastWords.withLock { $0 = $0.suffix(4) + [words] }
+          let line = String(decoding: bytes.prefix(1_000), as: UTF8.self)
+          excerpt.withLock { $0.append(line) }
         case .tooLong(let length), .dismissed(let length): log.write("[a line of \(length) bytes was left out]")
         }
       }))
@@ -169,8 +173,17 @@ package final class PiConnection: Sendable {
     errors.resume()
   }
 
-  /// The last line on standard error, for messages.
-  package var lastWord: String? { lastWords.withLock { $0.last } }
+  /// When pi last wrote to its standard output, on the clock that was given.
+  var lastHeard: Duration { output.withLock { $0.last } }
+
+  /// Calls back once, on the loop's thread, when pi next writes something.
+  func onNextOutput(_ body: @escaping @Sendable () -> Void) { output.withLock { $0.next = body } }
+
+  /// Why pi did not start, in the words of its standard error.
+  var firstError: String? { excerpt.withLock { $0.firstError } }
+
+  /// Why pi ended, in the words of its standard error.
+  var lastError: String? { excerpt.withLock { $0.lastError } }
 
   /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
   package var sendsWholeMessages: Bool? { stream.withLock { $0.sendsWholeMessages } }
@@ -257,6 +270,11 @@ package final class PiConnection: Sendable {
   // MARK: - Only on the loop's thread
 
   private func take(_ chunk: UnsafeRawBufferPointer, _ framer: inout LineFramer) {
+    let told = output.withLock { output in
+      defer { output = (now(), nil) }
+      return output.next
+    }
+    told?()
     take(stream.withLock { $0.read(chunk, with: &framer) })
   }
 

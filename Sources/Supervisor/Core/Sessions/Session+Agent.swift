@@ -29,7 +29,7 @@ extension Session {
       try requireOpen()
       // It looks into folders and starts a process: not on the loop.
       let connection = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await start(entered) }
-      await surroundings.places.started()
+      await surroundings.places.started(entered)
       if closed {
         await stopAgent()
         try requireOpen()
@@ -37,10 +37,7 @@ extension Session {
       activity = .idle
       return connection
     } catch {
-      if let place {
-        await surroundings.places.started()
-        await surroundings.places.ended(place)
-      }
+      if let place { await surroundings.places.ended(place) }
       connection = nil
       activity = .stopped
       throw error
@@ -52,9 +49,7 @@ extension Session {
     let program = try await surroundings.agents.program()
     agent = program
     try requireOpen()
-    let launch = SessionLaunch(
-      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, memory: memory,
-      folders: surroundings.folders, surroundings: surroundings.environment)
+    let launch = launch(of: program)
     let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
     var isAlone = true
@@ -73,6 +68,7 @@ extension Session {
       directory: directory)
     let connection = try await connect(request, log)
     self.connection = connection
+    self.place = place
     commands = nil
     nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
@@ -82,13 +78,19 @@ extension Session {
       self.connection = nil
       let exit = await connection.stop(grace: .seconds(1))
       throw AgentUnavailable(
-        description: "the agent did not start (\(exit)\(connection.lastWord.map { ": \($0)" } ?? "")); "
-          + "see pi-relayd logs session-\(id)")
+        description: "the agent did not start (\(exit))\(connection.firstError.map { ":\n\($0)" } ?? ".")\n"
+          + "The whole log: pi-relayd logs session-\(id)")
     }
     if let reason = program.demoReason, firstUse {
       emit(.notice("This is the demo agent, not a real one: \(reason)"))
     }
     return connection
+  }
+
+  func launch(of program: AgentProgram) -> SessionLaunch {
+    SessionLaunch(
+      program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, memory: memory,
+      folders: surroundings.folders, surroundings: surroundings.environment)
   }
 
   private func connect(_ request: ChildProcess.Request, _ log: LogFile) async throws -> PiConnection {
@@ -143,9 +145,12 @@ extension Session {
     activity = .stopped
     cancelDialogs("the agent was ended")
     let number = runNumber
+    let place = place
     let exit = await connection.stop()
+    // Before who waits for the place is told that there is none.
+    if let place { await surroundings.places.ended(place) }
     // A run that was in progress, as when the session is closed, ends with it; one that has begun since does not.
-    if run != nil, runNumber == number { endRun(.died(exit, connection.lastWord)) }
+    if run != nil, runNumber == number { endRun(.died(exit, connection.lastError)) }
   }
 
   /// The session's last entry, so that after a crash it can be told what has come after: empty for a session without

@@ -14,10 +14,9 @@ extension Session {
       let why = "\(exit)" + (words.map { ": \($0)" } ?? "")
       let wasStopped = closed || run?.aborting == true
       if isParked { return await park(prompt) }
-      let steering = run?.steering ?? []
-      run?.steering = []
+      let steering = run?.removeSteering() ?? []
       if wasStopped {
-        if closed { await withdraw(steering) } else { await requeue(steering) }
+        if closed { await dropAll(steering) } else { await requeue(steering) }
         await conclude(prompt, .aborted, run?.accepted == true ? .interrupted : .dropped)
         return
       }
@@ -25,12 +24,28 @@ extension Session {
       surroundings.log("session \(name): pi ended in mid-run with \(why)")
       await requeue(steering)
       guard run?.accepted == true else { return await retry(prompt, why, after: last) }
-      await conclude(prompt, .failed(Self.interruption("The agent ended unexpectedly (\(why)).")), .interrupted)
+      await conclude(prompt, await interruption("The agent ended unexpectedly (\(why))."), .interrupted)
     }
   }
 
-  static func interruption(_ why: String) -> String {
-    "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."
+  /// The end of a run that was cut short.
+  package func interruption(_ why: String) async -> RunEnd {
+    guard await hasSavedNothing() else {
+      return .failed(
+        "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."
+      )
+    }
+    return .forgotten(
+      "\(why) pi had saved nothing of this session yet, so the agent remembers neither this message nor its answer. It is "
+        + "not run again by itself: run it again, or write something else.")
+  }
+
+  /// pi writes a session's file with the first answer, not with the first message.
+  private func hasSavedNothing() async -> Bool {
+    let program: AgentProgram
+    do { program = try await surroundings.agents.program() } catch { return false }
+    let launch = launch(of: program)
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { !launch.hasSavedSession }
   }
 
   /// The daemon ends, and the message has not reached the agent: it stays as it is stored.
@@ -42,8 +57,7 @@ extension Session {
   func park(_ prompt: Prompt) async {
     // Whether the agent has it is looked up by the next daemon.
     guard run?.accepted == true else { return leave() }
-    await conclude(
-      prompt, .failed(Self.interruption("pi-relayd was stopped while the agent worked on this.")), .interrupted)
+    await conclude(prompt, await interruption("pi-relayd was stopped while the agent worked on this."), .interrupted)
   }
 
   /// The agent ended and was not seen to take the message: it is sent again, once, unless the session has it.
@@ -57,9 +71,8 @@ extension Session {
       again.isUncertain = true
     }
     again.isWithdrawn = run?.prompt?.isWithdrawn == true
-    if closed || run?.aborting == true || again.isWithdrawn && !again.isUncertain {
-      return await conclude(prompt, .aborted, .dropped)
-    }
+    if closed || run?.aborting == true { return await conclude(prompt, .aborted, .dropped) }
+    if again.isWithdrawn, !again.isUncertain { return await conclude(prompt, .withdrawn, .dropped) }
     if again.attempts >= 2 {
       await conclude(
         prompt,
@@ -78,13 +91,18 @@ extension Session {
   /// and when nothing proves either way, only by the person's word.
   func mayRun(_ prompt: Prompt, _ connection: PiConnection) async -> Bool {
     switch await holding(of: prompt, connection) {
-    case .no where prompt.isWithdrawn, .unknown where prompt.isWithdrawn:
-      await conclude(prompt, .aborted, .dropped)
+    case .no where prompt.isWithdrawn:
+      await conclude(prompt, .withdrawn, .dropped)
+      return false
+    case .unknown where prompt.isWithdrawn:
+      await conclude(
+        prompt,
+        .failed("Nothing tells whether the agent took this message before you withdrew it. It is not run again."),
+        .interrupted)
       return false
     case .no: return true
     case .yes:
-      await conclude(
-        prompt, .failed(Self.interruption("The agent was interrupted while it worked on this.")), .interrupted)
+      await conclude(prompt, await interruption("The agent was interrupted while it worked on this."), .interrupted)
       return false
     case .unknown:
       if isParked {
@@ -124,30 +142,40 @@ extension Session {
 
   /// The agent has not taken these: they wait as before, but for those that have been taken back.
   func requeue(_ steering: [Prompt]) async {
-    let wanted = steering.filter { !$0.isWithdrawn }
-    for prompt in wanted.reversed() { queue.prepend(.prompt(prompt)) }
-    for prompt in wanted { await advance(prompt, .received) }
-    await withdraw(steering.filter(\.isWithdrawn))
+    // Of what the agent may have taken, its session or the person is asked.
+    let waiting = steering.filter { $0.isUncertain || !$0.isWithdrawn }
+    for prompt in waiting.reversed() { queue.prepend(.prompt(prompt)) }
+    for prompt in waiting where !prompt.isUncertain { await advance(prompt, .received) }
+    await withdraw(steering.filter { $0.isWithdrawn && !$0.isUncertain })
   }
 
-  /// Nobody takes these up.
+  /// Ends messages that were taken back while the agent had them, as far as anybody knew.
   func withdraw(_ steering: [Prompt]) async {
     for prompt in steering {
+      await drop(prompt)
+      emit(.messageNotTaken(prompt.key))
+    }
+  }
+
+  private func dropAll(_ prompts: [Prompt]) async {
+    for prompt in prompts {
       await drop(prompt)
       emit(.messageWithdrawn(prompt.key))
     }
   }
 
   func conclude(_ prompt: Prompt, _ end: RunEnd, _ stage: MessageStage) async {
-    if end == .aborted, stage == .dropped { await drop(prompt) }
+    if end == .aborted || end == .withdrawn, stage == .dropped { await drop(prompt) }
+    run?.creditUnknownUserMessages()
     let taken = run?.takeTaken() ?? []
-    let left = run?.steering ?? []
+    let left = run?.removeSteering() ?? []
     run = nil
     isToForget = memory?.span == .oneMessage
     lastWork = Date().timeIntervalSince1970
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")
+    withdrawQuestions("the run has ended")
     for prompt in taken { emit(.messageTaken(prompt.key)) }
     emit(.questionsOver)
     emit(.runEnded(prompt.key, end, stage))

@@ -33,7 +33,7 @@ extension Session {
     self.connection = nil
     activity = .stopped
     withdrawDialogs("the agent has ended")
-    endRun(.died(exit, connection.lastWord))
+    endRun(.died(exit, connection.lastError))
     wakes.post(())
   }
 
@@ -96,68 +96,5 @@ extension Session {
 
   private func notice(of event: PiEvent) {
     if let text = NoticeText.of(event) { emit(.notice(text)) }
-  }
-
-  // MARK: - Dialogs
-
-  private func open(_ dialog: PiDialog, _ connection: PiConnection) {
-    // A run that is being stopped asks nothing any more: abort would wait for the answer.
-    if run?.aborting == true {
-      answerQuietly(dialog.id, .cancelled, connection)
-      return
-    }
-    keepOpen(dialog)
-    emit(.dialogOpened(dialog, of: run?.prompt?.key))
-  }
-
-  func keepOpen(_ dialog: PiDialog) {
-    openDialogs[dialog.id] = dialog
-    guard let timeout = dialog.timeout else { return }
-    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
-      if await timekeeper.sleep(for: .milliseconds(timeout)) { await expire(dialog.id) }
-    }
-  }
-
-  /// Asks the person something of our own. Nil: withdrawn, or cancelled.
-  func ask(_ question: String, _ options: [String]) async -> String? {
-    let dialog = PiDialog(
-      id: "\(DialogRecord.ownPrefix)\(questionNumber)", kind: .select, title: question, options: options)
-    questionNumber += 1
-    return await withCheckedContinuation { continuation in
-      guard !closed, run?.aborting != true else { return continuation.resume(returning: nil) }
-      questions[dialog.id] = continuation
-      emit(.dialogOpened(dialog, of: run?.prompt?.key))
-    }
-  }
-
-  /// Takes back what we asked ourselves.
-  func withdrawQuestions(_ why: String) {
-    for (id, continuation) in questions {
-      emit(.dialogWithdrawn(id: id, why: why))
-      continuation.resume(returning: nil)
-    }
-    questions = [:]
-  }
-
-  /// pi has answered by itself.
-  private func expire(_ dialog: String) {
-    guard openDialogs[dialog] != nil else { return }
-    withdraw(dialog, "it took too long")
-    resumeHandling()
-  }
-
-  private func withdraw(_ dialog: String, _ why: String) {
-    guard openDialogs.removeValue(forKey: dialog) != nil else { return }
-    emit(.dialogWithdrawn(id: dialog, why: why))
-  }
-
-  private func withdrawDialogs(_ why: String) {
-    for dialog in openDialogs.keys { withdraw(dialog, why) }
-  }
-
-  /// Takes back every question, and tells pi that no answer comes.
-  func cancelDialogs(_ why: String) {
-    if let connection { for dialog in openDialogs.keys { answerQuietly(dialog, .cancelled, connection) } }
-    withdrawDialogs(why)
   }
 }

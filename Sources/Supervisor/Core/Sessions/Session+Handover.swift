@@ -17,7 +17,7 @@ package struct SessionHandover: Codable, Sendable {
   var run: SessionRun?
 
   /// Messages that it is at work on.
-  var messages: [MessageKey] { [run?.prompt?.key].compactMap(\.self) + (run?.steering.map(\.key) ?? []) }
+  var messages: [MessageKey] { [run?.prompt?.key].compactMap(\.self) + (run?.steering.map(\.prompt.key) ?? []) }
 }
 
 // How a session passes from one program of this process to the next. What waits in its queue is found in the store.
@@ -35,7 +35,7 @@ extension Session {
   /// Hears nothing more of its agent until `resume`.
   func hold() async -> Hold {
     guard !closed, leaving?.child.hasEnded != false else { return .busy }
-    if !questions.isEmpty { return waitsForCompaction ? .busy : .asking(connection?.child.handover) }
+    if awaitsDecision { return waitsForCompaction ? .busy : .asking(connection?.child.handover) }
     guard let connection else {
       return run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
     }
@@ -45,7 +45,8 @@ extension Session {
     return .ready(
       SessionHandover(
         id: id, connection: handover, program: agent, state: state, lastLeaf: lastLeaf, settles: settles,
-        restarts: restarts, dialogs: Array(openDialogs.values), run: run))
+        restarts: restarts, dialogs: Array(openDialogs.values),
+        run: run?.handedOver(now: surroundings.timekeeper.now())))
   }
 
   /// Idle, or in a run of which nothing but events is to come.
@@ -76,10 +77,12 @@ extension Session {
     settles = handover.settles
     restarts = handover.restarts
     run = handover.run
+    run?.adopt(now: surroundings.timekeeper.now())
     activity = run == nil ? .idle : .working
     if run != nil { runNumber += 1 }
     for dialog in handover.dialogs { keepOpen(dialog) }
     let place = await surroundings.places.adopt()
+    self.place = place
     nursery.add(on: EventLoop.shared) { [self] in
       await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)
     }

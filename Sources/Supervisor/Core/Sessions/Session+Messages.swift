@@ -11,6 +11,8 @@ extension Session {
     case next
     /// It waits behind this many.
     case queued(Int)
+    /// It waits behind a message about which a person is asked; so many wait in all, that one included.
+    case undecided(Int)
     case full(Int)
     /// The session is no more.
     case closed
@@ -19,7 +21,7 @@ extension Session {
 
     var isTaken: Bool {
       switch self {
-      case .next, .queued: true
+      case .next, .queued, .undecided: true
       case .full, .closed, .parked: false
       }
     }
@@ -28,11 +30,11 @@ extension Session {
   /// Takes a message; it runs when everything before it has.
   package func enqueue(_ prompt: Prompt) -> Enqueued {
     guard !closed else { return isParked ? .parked : .closed }
-    // What was taken by an earlier daemon is not refused by this one.
-    guard prompt.isRecovered || queue.count < settings.maximumQueued else { return .full(queue.count) }
+    guard prompt.isAdmitted || queue.count < settings.maximumQueued else { return .full(queue.count) }
     let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
     queue.append(.prompt(prompt))
     wakes.post(())
+    if awaitsDecision { return .undecided(before + 1) }
     return before == 0 ? .next : .queued(before)
   }
 
@@ -40,8 +42,8 @@ extension Session {
     case taken
     /// There is no run that would take it, or it refused.
     case refused
-    /// pi did not say.
-    case unknown
+    /// pi has not answered yet. The message stays with the run: it is taken into it, or waits when the run has ended.
+    case unanswered
     /// It was taken back meanwhile, and is not to go another way.
     case withdrawn
   }
@@ -66,32 +68,27 @@ extension Session {
       await advance(prompt, .received)
       return .refused
     }
-    run?.steering.append(prompt)
+    run?.steer(prompt, text: prepared.text)
     let command = PiCommand.steer(prepared.text, images: prepared.images)
-    let outcome: Steering
     do {
       // Pictures are long lines: not on the loop.
-      outcome =
-        try await withTaskExecutorPreference(prepared.images.isEmpty ? nil : globalConcurrentExecutor) {
-          try await connection.send(command, within: pi.answerTimeout).success
-        } ? .taken : .refused
+      let isTaken = try await withTaskExecutorPreference(prepared.images.isEmpty ? nil : globalConcurrentExecutor) {
+        try await connection.send(command, within: pi.answerTimeout).success
+      }
+      if isTaken { return .taken }
     } catch {
-      // One that has ended took nothing that was not heard of.
-      outcome = if case .timedOut? = error as? PiError { .unknown } else { .refused }
+      // An agent that has ended took nothing that was not heard of.
+      if case .timedOut? = error as? PiError { return .unanswered }
     }
-    // It may have been taken, or put back into the queue, meanwhile.
-    guard outcome != .taken, let index = steeringIndex(of: prompt.key),
-      let left = run?.steering.remove(at: index)
-    else { return .taken }
+    // It may have been put back into the queue meanwhile.
+    guard let left = run?.removeSteering(prompt.key) else { return .taken }
     if left.isWithdrawn {
       await withdraw([left])
       return .withdrawn
     }
-    if outcome == .refused { await advance(prompt, .received) }
-    return outcome
+    await advance(prompt, .received)
+    return .refused
   }
-
-  private func steeringIndex(of key: MessageKey) -> Int? { run?.steering.firstIndex { $0.key == key } }
 
   package enum Change: Sendable, Equatable {
     case done
@@ -107,7 +104,7 @@ extension Session {
   package func holds(_ key: MessageKey) -> Change {
     let waits = queue.contains { if case .prompt(let prompt) = $0 { prompt.key == key } else { false } }
     if waits { return .done }
-    return run?.prompt?.key == key || steeringIndex(of: key) != nil ? .tooLate : .unknown
+    return run?.prompt?.key == key || run?.steered(key) != nil ? .tooLate : .unknown
   }
 
   /// Replaces the text of a message that the agent does not have yet.
@@ -122,7 +119,7 @@ extension Session {
         return .done
       }
     }
-    if steeringIndex(of: key) != nil { return .tooLate }
+    if run?.steered(key) != nil { return .tooLate }
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
     guard run?.prompt?.typed != typed else { return .unchanged }
@@ -134,16 +131,18 @@ extension Session {
   /// Withdraws a message that the agent does not have yet.
   package func withdraw(_ key: MessageKey) async -> Change {
     for index in queue.indices {
-      if case .prompt(let prompt) = queue[index], prompt.key == key {
+      if case .prompt(var prompt) = queue[index], prompt.key == key {
+        if prompt.isUncertain {
+          prompt.isWithdrawn = true
+          queue[index] = .prompt(prompt)
+          return .tooLate
+        }
         queue.remove(at: index)
         emit(.messageWithdrawn(key))
         return .done
       }
     }
-    if let index = steeringIndex(of: key) {
-      run?.steering[index].isWithdrawn = true
-      return .tooLate
-    }
+    if run?.withdrawSteering(key) == true { return .tooLate }
     guard run?.prompt?.key == key else { return .unknown }
     guard run?.isDispatched == false else {
       // Should it turn out not to have arrived.

@@ -72,7 +72,7 @@ extension Session {
   }
 
   private func perform(_ prompt: Prompt) async {
-    run = SessionRun(prompt: prompt)
+    run = SessionRun(prompt: prompt, began: surroundings.timekeeper.now())
     earlyEnding = nil
     runNumber += 1
     emit(.runStarted(prompt.key, text: prompt.typed))
@@ -149,7 +149,9 @@ extension Session {
         surroundings.log("session \(name): \(why); tried once more")
         continue
       }
-      let question = "The message waits, because \(why)\n\(surroundings.quote((run?.prompt ?? prompt).typed, 200))"
+      let behind = queue.isEmpty ? "" : "\n\(queue.count) more wait behind it."
+      let question =
+        "The message waits, because \(why)\n\(surroundings.quote((run?.prompt ?? prompt).typed, 200))\(behind)"
       let isWanted = run?.aborting != true && !closed
       let answer = isWanted ? await ask(question, ["Try again", "Drop"]) : nil
       if isParked {
@@ -174,14 +176,12 @@ extension Session {
   /// Sends the prompt and waits until the run has ended one way or another.
   private func converse(_ connection: PiConnection, _ prepared: PreparedPrompt) async -> Ending {
     let number = runNumber
-    // Closed when the run is over, which ends both who watch its time.
-    let over = Mailbox<Void>()
+    let watches = watchRun(number)
     let startIsOver = Mailbox<Void>()
     defer {
-      over.close()
+      for watch in watches { watch.close() }
       startIsOver.close()
     }
-    watchTime(number, over)
     return await withCheckedContinuation { continuation in
       // It may have died while the message was being prepared.
       if let early = earlyEnding {
@@ -196,11 +196,22 @@ extension Session {
     }
   }
 
+  /// - Returns: what is to be closed when the run is over.
+  private func watchRun(_ number: Int) -> [Mailbox<Void>] {
+    let watches = [Mailbox<Void>(), Mailbox<Void>()]
+    watchTime(number, watches[0])
+    watchSilence(number, watches[1])
+    return watches
+  }
+
   private func watchTime(_ number: Int, _ over: Mailbox<Void>) {
-    guard let limit = settings.callTimeout else { return }
+    guard let limit = settings.callTimeout, let left = run?.timeLeft(of: limit, now: surroundings.timekeeper.now())
+    else {
+      return
+    }
     nursery.add(on: EventLoop.shared) { [self, clock = surroundings.timekeeper.clock] in
       do {
-        try await withDeadline(limit, clock: clock) { _ = await over.next() }
+        try await withDeadline(left, clock: clock) { _ = await over.next() }
       } catch {
         await timeOut(number, limit)
       }
@@ -210,9 +221,8 @@ extension Session {
   /// Waits for the end of a run that the program before this one began.
   private func goOn() async {
     guard let prompt = run?.prompt else { return }
-    let over = Mailbox<Void>()
-    defer { over.close() }
-    watchTime(runNumber, over)
+    let watches = watchRun(runNumber)
+    defer { for watch in watches { watch.close() } }
     let ending = await withCheckedContinuation { continuation in
       if let early = earlyEnding { continuation.resume(returning: early) } else { runWaiter = continuation }
     }
@@ -315,11 +325,13 @@ extension Session {
     do {
       let connection = try await connected()
       activity = .compacting
+      isCompactionStopped = false
       defer { activity = self.connection == nil ? .stopped : .idle }
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))
       return answer.success ? "The context was compacted." : "Not compacted: \(answer.error ?? "the agent refused")"
     } catch {
-      return isParked ? nil : "Not compacted: \(error)"
+      if isParked { return nil }
+      return isCompactionStopped ? "🗜️ The compaction was stopped." : "Not compacted: \(error)"
     }
   }
 }

@@ -48,6 +48,10 @@ package actor Session {
   var isRestored: Bool
   var activity = SessionStatus.Activity.stopped
   var connection: PiConnection?
+  /// The place of the running agent.
+  var place: Int?
+  /// A person has stopped the compaction that is under way.
+  var isCompactionStopped = false
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
   var leaving: PiConnection?
   var state: PiState?
@@ -74,6 +78,8 @@ package actor Session {
   /// What we ask ourselves; it does not go when pi does.
   var questions: [String: CheckedContinuation<String?, Never>] = [:]
   var questionNumber = 0
+  /// The one of `questions` about an agent that says nothing.
+  var silenceQuestion: String?
   var restarts = 0
   var workIsOver = false
   var workWaiters: [CheckedContinuation<Void, Never>] = []
@@ -136,27 +142,34 @@ package actor Session {
   package var isIdle: Bool { run == nil && activity == .idle && queue.isEmpty }
   package var isBusy: Bool { run != nil || activity == .compacting || !queue.isEmpty }
 
-  /// What time alone brings to an end. A question of our own waits for a person.
-  package var isAtWork: Bool { isBusy && questions.isEmpty }
+  /// Whether work will finish without a person. False while the agent or the session waits for an answer.
+  package var isAtWork: Bool { isBusy && questions.isEmpty && openDialogs.isEmpty }
 
-  /// Interrupts the run; false when there is none. Waiting messages run next.
-  package func abort() async -> Bool {
-    guard run != nil else { return false }
+  package enum Stopping: Sendable, Equatable { case nothing, run, compaction }
+
+  /// Interrupts what the agent is doing. Waiting messages run next.
+  package func abort() async -> Stopping {
+    guard run != nil else {
+      guard activity == .compacting else { return .nothing }
+      // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
+      isCompactionStopped = true
+      await stopAgent()
+      return .compaction
+    }
     // What has not reached pi yet looks at this before it goes on.
     run?.aborting = true
     withdrawQuestions("the run was stopped")
     await surroundings.places.giveUp(id)
-    guard let connection else { return true }
+    guard let connection else { return .run }
     cancelDialogs("the run was stopped")
-    let steering = run?.steering ?? []
-    run?.steering = []
+    let steering = run?.removeSteering() ?? []
     let number = runNumber
     nursery.add { [self] in await endAbort(connection, number) }
     for prompt in steering {
       await drop(prompt)
       emit(.messageWithdrawn(prompt.key))
     }
-    return true
+    return .run
   }
 
   private func endAbort(_ connection: PiConnection, _ number: Int) async {
@@ -300,6 +313,7 @@ package actor Session {
     withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
     await surroundings.places.giveUp(id)
+    cancelDialogs("pi-relayd is stopping, and the agent with it")
     await stopAgent()
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
     return isRunning ? "session \(name): the running answer was cut short" : nil

@@ -29,22 +29,39 @@ package enum SessionEvent: Sendable, Equatable {
   case messageTaken(MessageKey)
   /// The message was taken back before the agent had it.
   case messageWithdrawn(MessageKey)
+  /// The message was taken back too late, as it seemed, and the agent did not take it after all.
+  case messageNotTaken(MessageKey)
 }
 
 /// How a run ended.
 package enum RunEnd: Sendable, Equatable {
   case completed
   case aborted
+  /// The person took the message back, and the agent did not take it.
+  case withdrawn
   /// Text for the person: what went wrong and what to do.
   case failed(String)
+  /// The same, where the agent has no memory of the message, so that it may be run again.
+  case forgotten(String)
   /// The agent took the message without a run: one of its own commands.
   case handled
+
+  /// For a message that was said to be with the agent.
+  static let notTaken = "🗑️ The agent did not take that message after all: it is withdrawn, and does not run."
+
+  /// Text for the person; nil where nothing went wrong.
+  var problem: String? {
+    switch self {
+    case .failed(let why), .forgotten(let why): why
+    case .completed, .aborted, .withdrawn, .handled: nil
+    }
+  }
 
   var outcome: MessageSettled.Outcome {
     switch self {
     case .completed: .answered
-    case .aborted: .stopped
-    case .failed: .failed
+    case .aborted, .withdrawn: .stopped
+    case .failed, .forgotten: .failed
     case .handled: .handled
     }
   }
@@ -66,8 +83,8 @@ package struct Prompt: Codable, Sendable, Equatable {
   package var attempts = 0
   /// It may have reached an earlier life of the agent; `entryBefore` is the session's last entry before that.
   package var isUncertain = false
-  /// An earlier daemon has taken it.
-  package var isRecovered = false
+  /// Taken already, by an earlier daemon or on the owner's behalf: no full queue refuses it.
+  package var isAdmitted = false
   /// It was withdrawn while it was on its way: where the agent does not have it, it is not to be given.
   package var isWithdrawn = false
   package var entryBefore: String?

@@ -37,6 +37,9 @@ struct SessionLaunch {
       : [file]
   }
 
+  /// Whether pi has written anything of the session.
+  var hasSavedSession: Bool { sessionFiles.contains { access($0, F_OK) == 0 } }
+
   /// Sees to it that pi finds what it needs.
   func prepare() throws {
     guard access(directory, X_OK) == 0 else { throw SpawnError.missingDirectory(path: directory) }

@@ -1,4 +1,5 @@
 internal import PiRPC
+internal import RelayStore
 
 /// What is known of the run that a prompt started. A pure value: the session feeds it what pi says.
 struct SessionRun: Codable {
@@ -21,10 +22,19 @@ struct SessionRun: Codable {
   var isAnswered = false
   /// pi has ended a turn of the run and said nothing further: it may be idle.
   private var hasEnded = false
-  /// Steering messages given to pi and not yet taken by it.
-  var steering: [Prompt] = []
+  /// Steering messages written to pi and not yet seen in the session, in order.
+  private(set) var steering: [Steered] = []
+  /// Messages of the user that pi has added to the run and that are none of `steering` as it was written: an extension
+  /// of pi may change what it is given, and may add messages of its own.
+  private(set) var unknownUserMessages = 0
   var aborting = false
   private var lastStop = Stop()
+
+  struct Steered: Codable {
+    var prompt: Prompt
+    /// The text as it was written to pi.
+    let text: String
+  }
 
   private struct Stop: Codable {
     var reason: String?
@@ -34,9 +44,28 @@ struct SessionRun: Codable {
   /// Whether pi would take a steering message into this run.
   var takesSteering: Bool { started && !hasEnded && !aborting }
 
-  init(prompt: Prompt?) {
+  /// When this process began to follow the run, on its own clock.
+  private var began: Duration
+  /// How long earlier processes had followed the run.
+  private var spent: Duration = .zero
+
+  init(prompt: Prompt?, began: Duration = .zero) {
     self.prompt = prompt
+    self.began = began
   }
+
+  /// How much of a limit on the run's time is left.
+  func timeLeft(of limit: Duration, now: Duration) -> Duration { max(.zero, limit - spent - (now - began)) }
+
+  /// The run as the next process goes on with it.
+  func handedOver(now: Duration) -> SessionRun {
+    var run = self
+    run.spent += now - began
+    return run
+  }
+
+  /// Begins to follow a run that an earlier process has handed over.
+  mutating func adopt(now: Duration) { began = now }
 
   /// Takes an event; says whether the run is over.
   ///
@@ -48,14 +77,8 @@ struct SessionRun: Codable {
     case .agentStart:
       started = true
       return .goesOn
-    case .messageStart(let role):
-      if role == "user" {
-        if accepted || prompt == nil {
-          if !steering.isEmpty { taken.append(steering.removeFirst()) }
-        } else {
-          accepted = true
-        }
-      }
+    case .messageStart(let role, let text):
+      if role == "user" { if accepted || prompt == nil { noteUserMessage(text) } else { accepted = true } }
       return .goesOn
     case .messageEnd(let message):
       if message.role == "assistant" { lastStop = Stop(reason: message.stopReason, error: message.errorMessage) }
@@ -69,6 +92,58 @@ struct SessionRun: Codable {
     case .retryEnd(let succeeded, _): return succeeded || settles == true ? .goesOn : .overUnlessContinued
     default: return .goesOn
     }
+  }
+
+  // MARK: - Steering
+
+  mutating func steer(_ prompt: Prompt, text: String) { steering.append(Steered(prompt: prompt, text: text)) }
+
+  func steered(_ key: MessageKey) -> Prompt? { steering.first { $0.prompt.key == key }?.prompt }
+
+  /// The steering message is not to run if it turns out not to have been taken; false where there is none.
+  mutating func withdrawSteering(_ key: MessageKey) -> Bool {
+    guard let index = steering.firstIndex(where: { $0.prompt.key == key }) else { return false }
+    steering[index].prompt.isWithdrawn = true
+    return true
+  }
+
+  /// Takes a steering message out that pi has refused.
+  mutating func removeSteering(_ key: MessageKey) -> Prompt? {
+    steering.firstIndex { $0.prompt.key == key }.map { steering.remove(at: $0).prompt }
+  }
+
+  /// Takes all steering messages out that pi was not seen to take. Where pi has added messages that are none of ours as
+  /// they were written, as many of the first may be among them, and are uncertain.
+  mutating func removeSteering() -> [Prompt] {
+    defer {
+      steering = []
+      unknownUserMessages = 0
+    }
+    return steering.enumerated().map { index, steered in
+      var prompt = steered.prompt
+      if index < unknownUserMessages {
+        prompt.isUncertain = true
+        prompt.entryBefore = nil
+      }
+      return prompt
+    }
+  }
+
+  private mutating func noteUserMessage(_ text: String?) {
+    guard !steering.isEmpty else { return }
+    if let text, let index = steering.firstIndex(where: { $0.text == text }) {
+      taken.append(steering.remove(at: index).prompt)
+    } else {
+      unknownUserMessages += 1
+    }
+  }
+
+  /// The run has ended by itself: pi took as many of the first messages as it has added unknown ones.
+  mutating func creditUnknownUserMessages() {
+    let count = min(unknownUserMessages, steering.count)
+    taken += steering.prefix(count).map(\.prompt)
+    steering.removeFirst(count)
+    unknownUserMessages = 0
   }
 
   /// Steering messages that pi has taken since last asked.

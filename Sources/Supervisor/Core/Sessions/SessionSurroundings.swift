@@ -65,7 +65,7 @@ package actor SessionPlaces {
   private let maximumStarting: Int
   private var taken: Set<Int> = []
   private var next = 0
-  private var starting = 0
+  private var starting: Set<Int> = []
   private var waiting: [(session: String, continuation: CheckedContinuation<Void, Never>)] = []
   private var entering: Set<String> = []
   private var givenUp: Set<String> = []
@@ -84,10 +84,13 @@ package actor SessionPlaces {
 
   private var isFull: Bool { taken.count >= maximum }
 
-  /// Whether the next to start has to wait.
-  private var hasNoRoom: Bool { isFull || starting >= maximumStarting }
+  var startingCount: Int { starting.count }
 
-  /// Waits for a place to start in, unless `giveUp` is called. `started` must follow, and `ended` when the agent has.
+  /// Whether the next to start has to wait.
+  private var hasNoRoom: Bool { isFull || starting.count >= maximumStarting }
+
+  /// Waits for a place to start in, unless `giveUp` is called. `started` must follow, and `ended` when the agent has; each
+  /// counts once for a place, however often it is called.
   ///
   /// - Parameter waits: told once, when every place is taken by an agent at work.
   package func enter(_ session: String, waits: @Sendable () -> Void = {}) async throws -> Int {
@@ -113,7 +116,7 @@ package actor SessionPlaces {
     if isClosed { throw AgentUnavailable(description: "pi-relayd is stopping") }
     next += 1
     taken.insert(next)
-    starting += 1
+    starting.insert(next)
     return next
   }
 
@@ -132,12 +135,12 @@ package actor SessionPlaces {
     waiting.remove(at: index).continuation.resume()
   }
 
-  package func started() {
-    starting -= 1
-    wake()
+  package func started(_ place: Int) {
+    if starting.remove(place) != nil { wake() }
   }
 
   package func ended(_ place: Int) {
+    started(place)
     if taken.remove(place) != nil { wake() }
   }
 

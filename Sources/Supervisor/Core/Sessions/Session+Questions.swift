@@ -1,0 +1,103 @@
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+
+// Questions to the person: the agent's, which end with its process, and the session's own, which wait for a decision about
+// a message or about a silent agent.
+extension Session {
+  // MARK: - The agent's
+
+  func open(_ dialog: PiDialog, _ connection: PiConnection) {
+    // A run that is being stopped asks nothing any more: abort would wait for the answer.
+    if run?.aborting == true {
+      answerQuietly(dialog.id, .cancelled, connection)
+      return
+    }
+    keepOpen(dialog)
+    emit(.dialogOpened(dialog, of: run?.prompt?.key))
+  }
+
+  func keepOpen(_ dialog: PiDialog) {
+    openDialogs[dialog.id] = dialog
+    if let timeout = dialog.timeout {
+      expire(after: .milliseconds(timeout)) { await $0.expire(dialog.id) }
+    } else if let limit = settings.questionTimeout {
+      expire(after: limit) { await $0.cancelUnanswered(dialog.id, after: limit) }
+    }
+  }
+
+  private func expire(after limit: Duration, _ body: @escaping @Sendable (Session) async -> Void) {
+    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+      if await timekeeper.sleep(for: limit) { await body(self) }
+    }
+  }
+
+  /// pi has answered by itself.
+  private func expire(_ dialog: String) {
+    guard openDialogs[dialog] != nil else { return }
+    withdraw(dialog, "it took too long")
+    resumeHandling()
+  }
+
+  /// pi would wait for ever.
+  private func cancelUnanswered(_ dialog: String, after limit: Duration) {
+    guard openDialogs[dialog] != nil, let connection else { return }
+    answerQuietly(dialog, .cancelled, connection)
+    withdraw(dialog, Self.unanswered(for: limit))
+    resumeHandling()
+  }
+
+  private func withdraw(_ dialog: String, _ why: String) {
+    guard openDialogs.removeValue(forKey: dialog) != nil else { return }
+    emit(.dialogWithdrawn(id: dialog, why: why))
+  }
+
+  func withdrawDialogs(_ why: String) {
+    for dialog in openDialogs.keys { withdraw(dialog, why) }
+  }
+
+  /// Takes back every question of the agent, and tells pi that no answer comes.
+  func cancelDialogs(_ why: String) {
+    if let connection { for dialog in openDialogs.keys { answerQuietly(dialog, .cancelled, connection) } }
+    withdrawDialogs(why)
+  }
+
+  // MARK: - The session's own
+
+  static func unanswered(for limit: Duration) -> String { "nobody answered within \(limit.formattedSeconds)" }
+
+  func nextQuestion() -> String {
+    defer { questionNumber += 1 }
+    return "\(DialogRecord.ownPrefix)\(questionNumber)"
+  }
+
+  /// Asks the person something of the session's own.
+  ///
+  /// - Parameter id: from `nextQuestion`, where somebody else may withdraw the question.
+  /// - Returns: the option that was chosen; nil when the question was withdrawn or cancelled, or has expired.
+  func ask(_ question: String, _ options: [String], id: String? = nil) async -> String? {
+    let id = id ?? nextQuestion()
+    let dialog = PiDialog(id: id, kind: .select, title: question, options: options)
+    if let limit = settings.questionTimeout {
+      expire(after: limit) { await $0.withdrawQuestion(id, Self.unanswered(for: limit)) }
+    }
+    return await withCheckedContinuation { continuation in
+      guard !closed, run?.aborting != true else { return continuation.resume(returning: nil) }
+      questions[id] = continuation
+      emit(.dialogOpened(dialog, of: run?.prompt?.key))
+    }
+  }
+
+  func withdrawQuestion(_ id: String, _ why: String) {
+    guard let continuation = questions.removeValue(forKey: id) else { return }
+    emit(.dialogWithdrawn(id: id, why: why))
+    continuation.resume(returning: nil)
+  }
+
+  func withdrawQuestions(_ why: String) {
+    for id in questions.keys { withdrawQuestion(id, why) }
+  }
+
+  /// Whether the message at the head waits for a person's decision, and everything behind it does too.
+  var awaitsDecision: Bool { questions.keys.contains { $0 != silenceQuestion } }
+}

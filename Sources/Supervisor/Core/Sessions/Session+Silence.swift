@@ -1,0 +1,77 @@
+internal import Glibc
+internal import PiRPC
+internal import RelayConfig
+internal import RelayPipes
+
+// An agent that says nothing in the middle of a run, because its process hangs or was stopped, or a command of it takes
+// long: nobody but the person can tell, so the person is asked.
+extension Session {
+  private enum Choice: String, CaseIterable {
+    case wait = "Wait"
+    case stop = "Stop the run"
+    case restart = "Restart the agent"
+  }
+
+  /// How long pi may take to answer whether its process still answers at all.
+  private static let livenessLimit: Duration = .seconds(5)
+
+  /// Watches a run until `over` is closed.
+  func watchSilence(_ number: Int, _ over: Mailbox<Void>) {
+    guard let limit = settings.silenceTimeout else { return }
+    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+      var wait = limit
+      while true {
+        do {
+          try await withDeadline(wait, clock: timekeeper.clock) { _ = await over.next() }
+          return
+        } catch is DeadlineExceeded {
+          wait = await noteSilence(number, limit)
+        } catch {
+          return
+        }
+      }
+    }
+  }
+
+  /// - Returns: how long to wait before looking again.
+  private func noteSilence(_ number: Int, _ limit: Duration) async -> Duration {
+    guard runNumber == number, let run, !run.aborting, let connection else { return limit }
+    let silence = surroundings.timekeeper.now() - connection.lastHeard
+    guard silence >= limit else { return limit - silence }
+    // The agent waits for an answer itself.
+    guard openDialogs.isEmpty, questions.isEmpty else { return limit }
+    let answers = await isAnswering(connection)
+    guard runNumber == number, self.run?.aborting == false, self.connection === connection else { return limit }
+    await askAboutSilence(of: connection, silence, answers: answers)
+    return limit
+  }
+
+  private func isAnswering(_ connection: PiConnection) async -> Bool {
+    do {
+      _ = try await connection.send(.getState, within: Self.livenessLimit)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private func askAboutSilence(of connection: PiConnection, _ silence: Duration, answers: Bool) async {
+    let id = nextQuestion()
+    silenceQuestion = id
+    defer { silenceQuestion = nil }
+    connection.onNextOutput { [weak self] in
+      guard let self else { return }
+      nursery.add(on: EventLoop.shared) { [self] in await withdrawQuestion(id, "the agent goes on") }
+    }
+    let why =
+      answers
+      ? "Its process answers, so it may be at work on something long." : "Its process does not answer, either."
+    let question =
+      "The agent has said nothing for \(silence.formattedSeconds). \(why) Nothing is done unless you choose."
+    switch await ask(question, Choice.allCases.map(\.rawValue), id: id).flatMap(Choice.init) {
+    case .wait, nil: break
+    case .stop: _ = await abort()
+    case .restart: connection.child.signal(SIGKILL)
+    }
+  }
+}

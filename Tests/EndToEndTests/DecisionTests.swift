@@ -1,0 +1,232 @@
+import Glibc
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Situations in which only the person can decide: a silent agent, a message whose agent does not start, a message that
+  /// the agent has forgotten.
+  @Suite struct DecisionTests {
+    private static let buttons: Capabilities = {
+      var capabilities = FakeMessenger.usual
+      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      return capabilities
+    }()
+
+    private func pid(_ relay: RelayFixture) async throws -> Int32 {
+      try #require(try await relay.status().sessions.first?.pid)
+    }
+
+    // MARK: - Silence
+
+    @Test func `a silent agent is told to the person, who stops the run, and other messages wait`() async throws {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/hang", id: "1")
+        await relay.messenger.waitForText("The agent has said nothing for")
+        await relay.messenger.waitForText("Its process answers")
+        // No answer to the question, so a message like any other.
+        try await relay.messenger.say("and then this", id: "2")
+        await relay.messenger.waitForText("Queued")
+        try await relay.messenger.say("2", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
+    }
+
+    @Test func `an agent whose process was stopped is told, and the question goes when the agent does`() async throws {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/slow 60", id: "1")
+        await relay.messenger.waitForText("The quick")
+        let agent = try await pid(relay)
+        kill(agent, SIGSTOP)
+        await relay.messenger.waitForText("Its process does not answer")
+        kill(agent, SIGCONT)
+        await relay.messenger.waitForText("the agent goes on")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        // Nothing was done unasked.
+        #expect(try await pid(relay) == agent)
+      }
+    }
+
+    @Test func `a silent agent is restarted by the person's choice and the session goes on`() async throws {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.messenger.say("/hang", id: "2")
+        await relay.messenger.waitForText("The agent has said nothing for")
+        let agent = try await pid(relay)
+        try await relay.messenger.say("3", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        await relay.messenger.waitForText("The session goes on with your next message")
+        try await waitForEnd(of: agent)
+        try await relay.messenger.say("still there?", id: "4")
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+      }
+    }
+
+    // MARK: - A message that waits for a decision
+
+    @Test func `messages behind one whose agent does not start wait, and the person is told how many`() async throws {
+      try await RelayFixture.run(isOldAgent: true) { relay in
+        let agent = relay.scratch.path + "/old-agent"
+        rename(agent, agent + ".away")
+        try await relay.messenger.say("first", id: "1")
+        await relay.messenger.waitForText("The message waits, because")
+        try await relay.messenger.say("second", id: "2")
+        await relay.messenger.waitForText("2 messages wait until the question above is decided")
+        try await relay.messenger.say("third", id: "3")
+        await relay.messenger.waitForText("3 messages wait")
+        rename(agent + ".away", agent)
+        try await relay.messenger.say("try again", id: "4")
+        for id in ["1", "2", "3"] { #expect(await relay.messenger.waitForOutcome(of: id) == .answered) }
+        #expect(await relay.messenger.outcomes["4"] == .handled)
+      }
+    }
+
+    @Test func `the reason of a failing start is its first error and names the log`() async throws {
+      try await RelayFixture.run(isOldAgent: true) { relay in
+        _ = try relay.scratch.write(
+          "old-agent",
+          """
+          #!/bin/sh
+          [ "$1" = --help ] && exec echo '--session FILE'
+          echo "Warning: No project session found with id 'x'; creating a new session with that id." >&2
+          printf 'Error: Unknown provider nope\\nChoose one of: a, b\\nthird\\nfourth\\n' >&2
+          exit 1
+
+          """, executable: true)
+        try await relay.messenger.say("hello", id: "1")
+        await relay.messenger.waitForText("The message waits, because")
+        let text = try #require(await relay.messenger.questions.last?.text)
+        #expect(text.contains("Error: Unknown provider nope\nChoose one of: a, b\nthird\n"))
+        #expect(!text.contains("No project session") && !text.contains("fourth"))
+        #expect(text.contains("pi-relayd logs session-"))
+      }
+    }
+
+    @Test func `a question without a limit of the agent's own expires by the setting`() async throws {
+      try await RelayFixture.run(sessions: "questionTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/confirm", id: "1")
+        await relay.messenger.waitForText("nobody answered within 1 s")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
+    @Test func `an open question holds up no stop, and is withdrawn in words`() async throws {
+      let config = RelayFixture.usualConfig + "\nshutdown:\n  drainSeconds: 3600\n"
+      try await RelayFixture.run(config: config) { relay in
+        try await relay.messenger.say("/confirm", id: "1")
+        await relay.messenger.waitForText("❓")
+        let title = try #require(await relay.messenger.questions.last?.text.split(separator: "\n").first?.dropFirst(2))
+        // Ends within the test's time limit, and not after an hour.
+        #expect(await relay.stop() == .exited(0))
+        await relay.messenger.waitForText("pi-relayd is stopping, and the agent with it")
+        #expect(await relay.messenger.texts().contains { $0.hasPrefix("✖") && $0.contains(title) })
+      }
+    }
+
+    @Test func `a question that a killed daemon leaves open is withdrawn by the next, with its title`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/confirm", id: "1")
+        await relay.messenger.waitForText("❓")
+        let title = try #require(await relay.messenger.questions.last?.text.split(separator: "\n").first?.dropFirst(2))
+        try await relay.killAndStart()
+        await relay.messenger.waitForText("The question was withdrawn, because pi-relayd was restarted")
+        await relay.messenger.waitForText(String(title))
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+      }
+    }
+
+    // MARK: - A first turn that was cut short
+
+    @Test func `a message of a first turn that ended before pi saved anything can be run again`() async throws {
+      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+        try await relay.messenger.say("/slow 20", id: "1")
+        await relay.messenger.waitForText("The quick")
+        kill(try await pid(relay), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        await relay.messenger.waitForText("the agent remembers neither this message nor its answer")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("The session goes on") })
+        let button = try #require(await relay.messenger.messages.last { $0.buttons != nil }?.buttons?.first?.first)
+        #expect(button.label == "Run again")
+        try await relay.messenger.press(button.id, id: "again")
+        #expect(await relay.messenger.waitForOutcome(of: "action:again") == .answered)
+        // Another press of the same button is a button of the past.
+        try await relay.messenger.press(button.id, id: "once more")
+        await relay.messenger.waitForText("That question is settled already.")
+      }
+    }
+
+    @Test func `after a restart of the daemon in a first turn the message can be run again`() async throws {
+      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+        try await relay.messenger.say("/slow 20", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.killAndStart()
+        await relay.messenger.waitForText("the agent remembers neither this message nor its answer")
+        let button = try #require(await relay.messenger.messages.last { $0.buttons != nil }?.buttons?.first?.first)
+        try await relay.messenger.press(button.id, id: "again")
+        #expect(await relay.messenger.waitForOutcome(of: "action:again") == .answered)
+      }
+    }
+
+    // MARK: - Stopping and steering
+
+    @Test func `a compaction is stopped`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        kill(try await pid(relay), SIGSTOP)
+        try await relay.messenger.say("/compact", id: "2")
+        try await relay.waitForStatus { $0.sessions.first?.activity == .compacting }
+        try await relay.messenger.say("/stop", id: "3")
+        await relay.messenger.waitForText("The compaction was stopped")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("nothing to stop") })
+        try await relay.messenger.say("hello again", id: "4")
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+      }
+    }
+
+    @Test func `steering that the agent is slow to confirm is neither withdrawn nor refused for want of room`()
+      async throws
+    {
+      try await RelayFixture.run(sessions: "maximumQueued: 1", pi: "answerTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/slow 60", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("afterwards", id: "2")
+        await relay.messenger.waitForText("Queued")
+        let agent = try await pid(relay)
+        kill(agent, SIGSTOP)
+        try await relay.messenger.say("/steer never mind", id: "3")
+        await relay.messenger.waitForText("has not confirmed it yet")
+        _ = try await relay.messenger.request(MessageDeleted(id: "3", conversation: Conversation(id: "c1")))
+        await relay.messenger.waitForText("🗑️ Too late to withdraw")
+        kill(agent, SIGCONT)
+        // The agent had it all along.
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .handled)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.texts(role: .answer).contains { $0.contains("never mind") })
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("not taken") && !$0.contains("withdrawn") })
+      }
+    }
+
+    @Test func `a message that was withdrawn too late and then not taken is told`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.messenger.say("/slow 500", id: "2")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("/steer never mind", id: "3")
+        await relay.messenger.waitForText("↪️ Told the working agent.")
+        let agent = try await pid(relay)
+        kill(agent, SIGSTOP)
+        _ = try await relay.messenger.request(MessageDeleted(id: "3", conversation: Conversation(id: "c1")))
+        await relay.messenger.waitForText("🗑️ Too late to withdraw")
+        kill(agent, SIGKILL)
+        await relay.messenger.waitForText("The agent did not take that message after all")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .stopped)
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import PiRPC
+import RelayStore
+import RelayWire
+import Testing
+
+@testable import Supervisor
+
+@Suite struct SessionRunTests {
+  private func prompt(_ id: String) -> Prompt {
+    Prompt(
+      key: MessageKey(conversation: ConversationKey(instance: "fake/default", conversation: "c1"), id: id), text: id,
+      typed: id)
+  }
+
+  private func run(steering ids: String...) -> SessionRun {
+    var run = SessionRun(prompt: prompt("first"))
+    for text in ["first"] { _ = run.take(.messageStart(role: "user", text: text), settles: true) }
+    for id in ids { run.steer(prompt(id), text: id) }
+    return run
+  }
+
+  @Test func `a message of an extension is not taken for one that was steered into the run`() {
+    var run = run(steering: "a", "b")
+    _ = run.take(.messageStart(role: "user", text: "an extension's words"), settles: true)
+    #expect(run.takeTaken().isEmpty)
+    _ = run.take(.messageStart(role: "user", text: "b"), settles: true)
+    #expect(run.takeTaken().map(\.key.id) == ["b"])
+    // The agent ends: the unknown message may have been the first, changed by an extension.
+    let left = run.removeSteering()
+    #expect(left.map(\.key.id) == ["a"] && left.map(\.isUncertain) == [true])
+  }
+
+  @Test func `messages that an extension has changed count as taken when the run ends by itself`() {
+    var run = run(steering: "a", "b", "c")
+    for text in ["transformed: a", "transformed: b"] {
+      _ = run.take(.messageStart(role: "user", text: text), settles: true)
+    }
+    run.creditUnknownUserMessages()
+    #expect(run.takeTaken().map(\.key.id) == ["a", "b"])
+    #expect(run.removeSteering().map(\.isUncertain) == [false])
+  }
+
+  @Test func `the limit on a run's time goes on over an upgrade`() {
+    var run = SessionRun(prompt: prompt("1"), began: .seconds(100))
+    #expect(run.timeLeft(of: .seconds(60), now: .seconds(120)) == .seconds(40))
+    // The next process has a clock of its own.
+    run = run.handedOver(now: .seconds(130))
+    run.adopt(now: .seconds(5))
+    #expect(run.timeLeft(of: .seconds(60), now: .seconds(5)) == .seconds(30))
+    run = run.handedOver(now: .seconds(25))
+    run.adopt(now: .zero)
+    #expect(run.timeLeft(of: .seconds(60), now: .seconds(20)) == .zero)
+  }
+}
