@@ -19,7 +19,7 @@ build: setup ## build everything, optimised
 # Build messages go to standard error, so that `echo hello | make run` prints the answer alone.
 run: setup ## set up, build, and open the chat
 	@$(SWIFT_BUILD) >&2
-	@$(PROGRAMS)/pi-relayd chat
+	@$(PROGRAMS)/pi-relayd chat --stop-daemon
 
 demo: setup ## a tour that kills things and checks itself
 	@$(SWIFT_BUILD) >&2

@@ -70,7 +70,7 @@ let package = Package(
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "CEdit", "CLinux", "RelayConfig", "RelayPipes", "RelayStore", "RelayWire", "Supervisor",
+        "CEdit", "CLinux", "Formatter", "RelayConfig", "RelayPipes", "RelayStore", "RelayWire", "Supervisor",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),

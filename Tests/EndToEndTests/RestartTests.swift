@@ -28,6 +28,18 @@ extension EndToEnd {
       }
     }
 
+    @Test func `the demo agent is named once in a session, whatever is started again`() async throws {
+      // A search path without pi.
+      try await RelayFixture.run(namesAgent: false, programs: .built(with: ["PATH": "/nowhere"])) { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.killAndStart()
+        try await relay.messenger.say("again", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.texts().count { $0.hasPrefix("This is the demo agent") } == 1)
+      }
+    }
+
     @Test func `a killed daemon loses nothing that was written and reports what was running`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")

@@ -77,6 +77,12 @@ import Testing
     try await expectEverything()
   }
 
+  @Test func `version 6`() async throws {
+    try make(version: 6, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1';")
+    try await expectEverything()
+    #expect(try await SQLiteStore(path: path).sessions().map(\.knowsDemo) == [false])
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

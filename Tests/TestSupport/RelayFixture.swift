@@ -26,6 +26,7 @@ package final class RelayFixture: Sendable {
 
   private init(
     config: String, sessions: String, pi: String, agentArguments: [String], isOldAgent: Bool, agentFilter: String?,
+    namesAgent: Bool,
     capabilities: Capabilities, programs: Programs
   ) async throws {
     self.programs = Locked(programs)
@@ -46,7 +47,7 @@ package final class RelayFixture: Sendable {
     }
     let agent = """
       pi:
-        executable: \(program)
+        \(namesAgent ? "executable: \(program)" : "")
         arguments: [\(agentArguments.joined(separator: ", "))]
         environment: {PI_CODING_AGENT_DIR: \(scratch.path)/agent}
         \(pi)
@@ -68,17 +69,18 @@ package final class RelayFixture: Sendable {
   /// - Parameters:
   ///   - isOldAgent: the agent is one of before session ids, which cannot say what a session held.
   ///   - agentFilter: a shell command that the agent's output goes through.
+  ///   - namesAgent: otherwise relay.yaml names none, and the daemon looks for one itself.
   ///   - startsDaemon: otherwise `body` does.
   package static func run(
     config: String = usualConfig, sessions: String = "", pi: String = "", agent: [String] = [],
-    isOldAgent: Bool = false,
-    agentFilter: String? = nil, capabilities: Capabilities = FakeMessenger.usual,
+    isOldAgent: Bool = false, agentFilter: String? = nil, namesAgent: Bool = true,
+    capabilities: Capabilities = FakeMessenger.usual,
     programs: Programs = .built, descriptorLimit: Int? = nil, startsDaemon: Bool = true,
     _ body: (RelayFixture) async throws -> Void
   ) async throws {
     let fixture = try await RelayFixture(
       config: config, sessions: sessions, pi: pi, agentArguments: agent, isOldAgent: isOldAgent,
-      agentFilter: agentFilter,
+      agentFilter: agentFilter, namesAgent: namesAgent,
       capabilities: capabilities, programs: programs)
     do {
       if startsDaemon { try await fixture.start(descriptorLimit: descriptorLimit) }

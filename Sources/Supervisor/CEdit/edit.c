@@ -71,7 +71,7 @@ void relay_edit_read(void) {
     rl_callback_read_char();
 }
 
-int relay_display_width(const char *text) {
+static int display_width(const char *text) {
     int width = 0;
     mbstate_t state;
     memset(&state, 0, sizeof state);
@@ -106,10 +106,10 @@ void relay_edit_hide(void) {
     hidden = 1;
     int columns, rows;
     relay_terminal_size(&columns, &rows);
-    int before = relay_display_width(prompt_text);
+    int before = display_width(prompt_text);
     if (!entered && rl_line_buffer && rl_point > 0) {
         char *typed = strndup(rl_line_buffer, (size_t)rl_point);
-        if (typed) before += relay_display_width(typed);
+        if (typed) before += display_width(typed);
         free(typed);
     }
     int up = before / columns;

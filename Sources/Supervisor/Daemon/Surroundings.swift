@@ -53,6 +53,20 @@ struct Surroundings {
     }
   }
 
+  /// Whether a daemon answers.
+  var isRunning: Bool {
+    guard let peer = connect() else { return false }
+    peer.close()
+    return true
+  }
+
+  /// A command of this program, as it is to be typed here.
+  func command(_ words: String) -> String {
+    let program = CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "pi-relayd"
+    let home = environment[Folders.homeVariable].map { "\(Folders.homeVariable)=\($0) " } ?? ""
+    return "\(home)\(program) \(words)"
+  }
+
   /// Asks the daemon something.
   func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
     guard let peer = connect() else {

@@ -212,9 +212,12 @@ package struct SessionRecord: Sendable, Equatable {
   package var model: String?
   package var wantsToolImages: Bool
   package var role: SessionRole?
+  /// People have been told that the demo agent answers.
+  package var knowsDemo: Bool
 
   package init(
-    id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil
+    id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil,
+    knowsDemo: Bool = false
   ) {
     self.id = id
     self.name = name
@@ -222,6 +225,7 @@ package struct SessionRecord: Sendable, Equatable {
     self.model = model
     self.wantsToolImages = wantsToolImages
     self.role = role
+    self.knowsDemo = knowsDemo
   }
 }
 

@@ -5,11 +5,18 @@ extension SQLiteStore {
     try await commits.write { connection in
       try connection.run(
         """
-        INSERT INTO session (id, name, directory, model, wantsToolImages, role) VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO session (id, name, directory, model, wantsToolImages, role, knowsDemo) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
-          wantsToolImages = excluded.wantsToolImages, role = excluded.role
+          wantsToolImages = excluded.wantsToolImages, role = excluded.role, knowsDemo = excluded.knowsDemo
         """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
-        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue))
+        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue),
+        .integer(session.knowsDemo ? 1 : 0))
+    }
+  }
+
+  package func setKnowsDemo(_ knowsDemo: Bool, in session: String) async throws {
+    try await commits.write {
+      try $0.run("UPDATE session SET knowsDemo = ? WHERE id = ?", .integer(knowsDemo ? 1 : 0), .text(session))
     }
   }
 
@@ -20,11 +27,12 @@ extension SQLiteStore {
   package func sessions() async throws -> [SessionRecord] {
     try await read { connection in
       try connection.rows(
-        "SELECT id, name, directory, model, wantsToolImages, role FROM session ORDER BY number"
+        "SELECT id, name, directory, model, wantsToolImages, role, knowsDemo FROM session ORDER BY number"
       ) { row in
         SessionRecord(
           id: row.text(0), name: row.text(1), directory: row.text(2), model: row.optionalText(3),
-          wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init))
+          wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init),
+          knowsDemo: row.integer(6) != 0)
       }
     }
   }

@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations]
+  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices]
 
   static var version: Int { migrations.count }
 
@@ -88,4 +88,9 @@ enum Schema {
 
   /// Nothing changes but what is in the tables, which no earlier version understands.
   private static let reservations = "-- Rows of kind 5 in outbound: the key of an answer before its words."
+
+  private static let notices = """
+    -- The conversation has been told that the demo agent answers.
+    ALTER TABLE session ADD COLUMN knowsDemo INTEGER NOT NULL DEFAULT 0;
+    """
 }

@@ -66,6 +66,8 @@ package protocol Store: Sendable {
   // MARK: Sessions
 
   func saveSession(_ session: SessionRecord) async throws
+  /// Stores whether people have been told that the demo agent answers in a session.
+  func setKnowsDemo(_ knowsDemo: Bool, in session: String) async throws
   /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
   func removeSession(_ id: String) async throws
   /// In the order they were made.

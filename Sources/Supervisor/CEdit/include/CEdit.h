@@ -29,8 +29,4 @@ void relay_edit_set_completions(const char *const *words, int count);
 
 /// Columns and rows of the terminal; 80 by 24 when unknown.
 void relay_terminal_size(int *columns, int *rows);
-
-/// Columns that a text takes; control characters count nothing.
-int relay_display_width(const char *text);
-
 #endif

@@ -148,6 +148,7 @@ package final class Daemon: Sendable {
         version: Product.version, pid: getpid(), home: folders.home, machine: config.machine.name ?? Self.hostName,
         uptime: Double((timekeeper.now() - began).components.seconds), configuration: path,
         agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(), deliveries: deliveries,
+        terminals: router.attachedTerminals(),
         problems: plugins.knownProblems + trouble, upgrades: handover?.count ?? 0)
     }
     let reload: @Sendable () async -> [String] = {

@@ -10,9 +10,11 @@ package struct Folders: Sendable, Equatable {
     self.home = home
   }
 
+  package static let homeVariable = "PI_RELAY_HOME"
+
   /// `$PI_RELAY_HOME`, or `~/.pi/agent/relay`.
   package init(environment: [String: String]) {
-    if let home = environment["PI_RELAY_HOME"], !home.isEmpty {
+    if let home = environment[Self.homeVariable], !home.isEmpty {
       self.home = home.hasPrefix("/") ? home : FileManager.default.currentDirectoryPath + "/" + home
     } else {
       self.home = (environment["HOME"] ?? "/") + "/.pi/agent/relay"

@@ -21,6 +21,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var sessions: [SessionStatus]
   /// Instances with something on its way, or given up. Nil from a daemon of before there was this.
   package var deliveries: [DeliveryStatus]?
+  /// Terminals that are attached now. Nil from a daemon of before there was this.
+  package var terminals: [String]?
   /// Things a person should mend.
   package var problems: [String]
   /// How often it has been replaced by another program in the same process.

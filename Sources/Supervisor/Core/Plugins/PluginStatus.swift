@@ -16,6 +16,17 @@ package struct PluginStatus: Sendable, Codable, Equatable {
   /// Why it is not running, or what keeps it from its work, in words.
   package var problem: String?
 
+  /// Only messengers have instances.
+  package var isMessenger: Bool { name.contains("/") }
+
+  /// It runs, or does as soon as it can.
+  package var isToRun: Bool {
+    switch state {
+    case .starting, .running, .asleep, .waiting, .failing: true
+    case .unconfigured, .misconfigured, .disabled, .stopped: false
+    }
+  }
+
   /// Of a plugin's own words, in characters.
   package static let longestProblem = 500
 }

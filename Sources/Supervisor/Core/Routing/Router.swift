@@ -191,6 +191,10 @@ package actor Router: PluginAudience {
     await services.mayEnd(link, wake: wake)
   }
 
+  package func attachedTerminals() -> [String] {
+    holders.filter { $0.value.current?.isLocal == true }.keys.sorted()
+  }
+
   func holder(_ instance: String) -> LinkHolder {
     if let holder = holders[instance] { return holder }
     let holder = LinkHolder()

@@ -45,7 +45,6 @@ extension Session {
   }
 
   private func start(_ place: Int) async throws -> PiConnection {
-    let firstUse = agent == nil
     let program = try await surroundings.agents.program()
     agent = program
     try requireOpen()
@@ -81,9 +80,7 @@ extension Session {
         description: "the agent did not start (\(exit))\(connection.firstError.map { ":\n\($0)" } ?? ".")\n"
           + "The whole log: pi-relayd logs session-\(id)")
     }
-    if let reason = program.demoReason, firstUse {
-      emit(.notice("This is the demo agent, not a real one: \(reason)"))
-    }
+    await tellOfDemo(program)
     return connection
   }
 
@@ -91,6 +88,18 @@ extension Session {
     SessionLaunch(
       program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, memory: memory,
       folders: surroundings.folders, surroundings: surroundings.environment)
+  }
+
+  /// Says once in a session that the demo agent answers, and again only after another agent has.
+  private func tellOfDemo(_ program: AgentProgram) async {
+    guard program.isDemo != knowsDemo else { return }
+    knowsDemo = program.isDemo
+    if let reason = program.demoReason { emit(.notice("This is the demo agent, not a real one: \(reason)")) }
+    do {
+      try await surroundings.store.setKnowsDemo(knowsDemo, in: id)
+    } catch {
+      surroundings.log("session \(name): that people know of the demo agent could not be stored: \(error)")
+    }
   }
 
   private func connect(_ request: ChildProcess.Request, _ log: LogFile) async throws -> PiConnection {

@@ -15,6 +15,7 @@ struct Chat: AsyncParsableCommand {
       """)
 
   @Flag(help: "Keep the daemon in this process; it ends with the chat.") var standalone = false
+  @Flag(help: "End the daemon with the chat if the chat has started it and nobody else uses it.") var stopDaemon = false
   @Flag(help: "Say the given message and print the outcome and the answer as JSON.") var json = false
   @Argument(help: "A message to say; the chat ends with its answer.") var message: [String] = []
 
@@ -22,8 +23,14 @@ struct Chat: AsyncParsableCommand {
     let surroundings = Surroundings()
     signal(SIGPIPE, SIG_IGN)
     guard standalone else {
-      if surroundings.connect() == nil { try await DetachedDaemon(surroundings).start() }
-      return try await talk(surroundings)
+      let daemon = try await ChatDaemon(surroundings, stopsAfterwards: stopDaemon)
+      do {
+        try await talk(surroundings)
+      } catch {
+        try await daemon.leave()
+        throw error
+      }
+      return try await daemon.leave()
     }
     try await withDaemon(surroundings) { try await talk(surroundings) }
   }
@@ -189,7 +196,7 @@ struct ScriptedChat {
   }
 
   private func converse(_ lines: Mailbox<String>) async -> Bool {
-    let screen = PlainChat(prints: !json)
+    let screen = PlainChat(prints: !json, environment: surroundings.environment)
     let connection = ChatConnection(
       surroundings: surroundings, client: ChatConnection.newClient("lines"),
       directory: FileManager.default.currentDirectoryPath,

@@ -5,6 +5,8 @@ import Supervisor
 
 /// What the daemon asks a terminal to show.
 protocol ChatScreen: Sendable {
+  /// How it wants texts: see `Capabilities.dialect`.
+  var dialect: String { get }
   func show(_ message: MessageSend, id: String) async
   func change(_ message: MessageEdit) async
   func remove(_ message: MessageDelete) async
@@ -39,8 +41,13 @@ actor ChatConnection {
 
   /// A name of this run's own: process numbers are used again.
   static func newClient(_ kind: String) -> String {
-    "\(kind)-\(getpid())-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
+    "\(kind)-\(ending)"
   }
+
+  /// Whether the daemon means this process by the name of an attached terminal.
+  static func isOfThisProcess(_ instance: String) -> Bool { instance.hasSuffix("-\(ending)") }
+
+  private static let ending = "\(getpid())-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
 
   init(surroundings: Surroundings, client: String, directory: String, screen: any ChatScreen) {
     self.surroundings = surroundings
@@ -50,9 +57,9 @@ actor ChatConnection {
     user = surroundings.environment["USER"] ?? "you"
   }
 
-  static var capabilities: Capabilities {
+  private var capabilities: Capabilities {
     var capabilities = Capabilities.messenger(
-      maximumTextLength: 16_000, unit: .graphemes, dialect: "plain", edit: true)
+      maximumTextLength: 16_000, unit: .graphemes, dialect: screen.dialect, edit: true)
     capabilities.typing = true
     capabilities.outcomes = true
     capabilities.minimumEditInterval = 40
@@ -114,7 +121,7 @@ actor ChatConnection {
       request.reply(
         InitializeReply(
           protocolVersion: 1, name: "terminal", version: Product.version, kinds: [.messenger],
-          capabilities: Self.capabilities))
+          capabilities: capabilities))
       isAttached = true
       await screen.connected(true)
       for waiter in waiting { waiter.finish() }

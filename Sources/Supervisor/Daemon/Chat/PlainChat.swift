@@ -1,3 +1,4 @@
+import Formatter
 import Glibc
 import RelayPipes
 import RelayWire
@@ -20,9 +21,13 @@ actor PlainChat: ChatScreen {
   private var dialogs: Set<String> = []
 
   private let prints: Bool
+  private let text: ChatText
+  nonisolated let dialect: String
 
-  init(prints: Bool) {
+  init(prints: Bool, environment: [String: String]) {
     self.prints = prints
+    text = ChatText(environment: environment)
+    dialect = prints ? text.dialect : "plain"
   }
 
   func show(_ message: MessageSend, id: String) {
@@ -109,7 +114,8 @@ actor PlainChat: ChatScreen {
     if role == .notice { lastNotice = text }
     if role == .answer { answer += (answer.isEmpty ? "" : "\n") + text }
     guard prints else { return }
-    let bytes = Array((text + "\n").utf8)
+    let lines = self.text.lines(of: text, role)
+    let bytes = Array(lines.map { $0.text + "\n" }.joined().utf8)
     _ = write(1, bytes, bytes.count)
   }
 }

@@ -1,4 +1,5 @@
 import CEdit
+import Formatter
 import Glibc
 import RelayPipes
 import RelayWire
@@ -11,16 +12,23 @@ final class TerminalScreen: ChatScreen {
     var isBegun = false
     var working = false
     var isConnected = true
-    /// The message that is still growing at the end of what is printed, and what is shown of it.
-    var open: (id: String, text: String)?
+    /// The message that is still growing at the end of what is printed.
+    var open: (id: String, shown: Shown)?
+    /// Messages that grow although something else is printed below them: what more they say is printed below that.
+    var interrupted: [String: Shown] = [:]
     /// Messages that ask something: how it ended is printed below.
     var questions: Set<String> = []
-    /// Columns taken on the last printed line; 0 at the start of a line.
-    var column = 0
+  }
+
+  /// The lines of a growing message.
+  private struct Shown {
+    var lines: [TerminalLine]
+    /// The first that is at the end of what is printed; nil: something else is printed below all of them.
+    var first: Int? = 0
   }
 
   private let loop = EventLoop.shared
-  private let colours: Bool
+  private let text: ChatText
   private let history: String
   private let state = Locked(State())
   private let token = Locked<EventLoop.Token?>(nil)
@@ -29,8 +37,10 @@ final class TerminalScreen: ChatScreen {
 
   init(history: String, environment: [String: String]) {
     self.history = history
-    colours = environment["NO_COLOR"] == nil && environment["TERM"] != "dumb"
+    text = ChatText(environment: environment)
   }
+
+  var dialect: String { text.dialect }
 
   /// Begins to edit; `entered` gets each line, nil at end of input.
   func begin(_ entered: @escaping @Sendable (String?) -> Void) throws {
@@ -73,7 +83,7 @@ final class TerminalScreen: ChatScreen {
 
   /// A line of the chat's own.
   func say(_ text: String) {
-    draw { self.printBlock(text, style: "2") }
+    draw { self.printBlock(text, .notice) }
   }
 
   // MARK: - ChatScreen
@@ -83,38 +93,55 @@ final class TerminalScreen: ChatScreen {
       self.closeOpen()
       guard message.streaming == true else {
         if message.role == .dialog { self.state.withLock { _ = $0.questions.insert(id) } }
-        self.printBlock(message.text, style: Self.style(of: message.role))
+        self.print(self.text.lines(of: message.text, message.role))
         return
       }
-      self.put(message.text)
-      self.state.withLock { $0.open = (id, message.text) }
+      self.state.withLock { $0.open = (id, Shown(lines: [])) }
+      self.redraw(message.text, message.role)
     }
   }
 
   func change(_ message: MessageEdit) {
     draw {
-      guard let open = self.state.withLock({ $0.open }), open.id == message.message else {
-        // Only the last message can be changed in place; of earlier ones, what became of a question is news.
+      let isOpen = self.state.withLock { state in
+        if state.open?.id == message.message { return true }
+        guard let shown = state.interrupted.removeValue(forKey: message.message) else { return false }
+        if let open = state.open { state.interrupted[open.id] = Shown(lines: open.shown.lines, first: nil) }
+        state.open = (message.message, shown)
+        return true
+      }
+      guard isOpen else {
+        // Only growing messages can be changed; of others, what became of a question is news.
         let isQuestion = self.state.withLock { $0.questions.remove(message.message) != nil }
-        if isQuestion { self.printBlock(message.text, style: "2") }
+        if isQuestion { self.printBlock(message.text, .notice) }
         return
       }
-      let common = open.text.commonPrefix(with: message.text)
-      if common.count < open.text.count { self.put("\n") }
-      self.put(String(message.text.dropFirst(common.count)))
-      self.state.withLock { $0.open = (open.id, message.text) }
-      if message.streaming != true { self.closeOpen() }
+      self.redraw(message.text, .answer)
+      if message.streaming != true { self.state.withLock { $0.open = nil } }
     }
   }
 
-  func remove(_ message: MessageDelete) {}
+  func remove(_ message: MessageDelete) {
+    draw {
+      if self.state.withLock({ $0.open?.id == message.message }) {
+        self.redraw("", .answer)
+        self.state.withLock { $0.open = nil }
+      }
+      self.state.withLock { _ = $0.interrupted.removeValue(forKey: message.message) }
+    }
+  }
 
   func settled(_ message: MessageSettled) {}
 
   func typing(_ active: Bool) {
     draw {
-      if !active { self.closeOpen() }
-      self.state.withLock { $0.working = active }
+      self.state.withLock { state in
+        state.working = active
+        guard !active else { return }
+        // Nothing grows any more.
+        state.open = nil
+        state.interrupted = [:]
+      }
     }
   }
 
@@ -146,58 +173,46 @@ final class TerminalScreen: ChatScreen {
     loop.perform { [self] in
       let isBegun = state.withLock { $0.isBegun }
       if isBegun { relay_edit_hide() }
-      resume()
       body()
-      suspend()
       guard isBegun else { return }
       relay_edit_prompt(prompt)
       relay_edit_show()
     }
   }
 
-  /// Goes back to where the growing message ends.
-  private func resume() {
-    let column = state.withLock { $0.column }
-    if column > 0 { write("\u{1B}[A\u{1B}[\(column)C") }
-  }
-
-  /// Leaves the growing message, so that the prompt stands on a line of its own.
-  private func suspend() {
-    if state.withLock({ $0.column }) > 0 { write("\n") }
-  }
-
+  /// Something else is printed below the message that grows.
   private func closeOpen() {
-    let column = state.withLock { state in
-      defer {
-        state.open = nil
-        state.column = 0
-      }
-      return state.column
-    }
-    if column > 0 { write("\n") }
-  }
-
-  private func printBlock(_ text: String, style: String?) {
-    closeOpen()
-    let coloured = colours ? style.map { "\u{1B}[\($0)m\(text)\u{1B}[0m" } : nil
-    write((coloured ?? text) + "\n")
-  }
-
-  /// Prints part of the growing message and notes where it ends.
-  private func put(_ text: String) {
-    guard !text.isEmpty else { return }
-    write(text)
-    var columns: Int32 = 80
-    var rows: Int32 = 24
-    relay_terminal_size(&columns, &rows)
-    let last = text.split(separator: "\n", omittingEmptySubsequences: false).last.map(String.init) ?? ""
-    let width = Int(relay_display_width(last))
     state.withLock { state in
-      let before = text.contains("\n") ? 0 : state.column
-      let column = (before + width) % Int(columns)
-      // A line exactly full: the terminal goes on in the next only with the next character.
-      if column == 0, before + width > 0 { state.column = 0 } else { state.column = column }
+      if let open = state.open { state.interrupted[open.id] = Shown(lines: open.shown.lines, first: nil) }
+      state.open = nil
     }
+  }
+
+  private func printBlock(_ text: String, _ role: MessageRole) {
+    closeOpen()
+    print(self.text.lines(of: text, role))
+  }
+
+  private func print(_ lines: [TerminalLine]) {
+    write(lines.map { $0.text + "\n" }.joined())
+  }
+
+  /// Makes the growing message show this, from the first line that differs on; lines that have left the screen stay.
+  private func redraw(_ text: String, _ role: MessageRole?) {
+    guard let (id, shown) = state.withLock({ $0.open }) else { return }
+    let height = ChatText.terminalSize.rows
+    let lines = self.text.lines(of: text, role)
+    let equal = zip(lines, shown.lines).prefix { $0 == $1 }.count
+    let top = shown.first ?? equal
+    var first = max(top, equal)
+    var rows = shown.first == nil ? 0 : shown.lines.dropFirst(first).reduce(0) { $0 + $1.rows }
+    while rows >= height {
+      rows -= shown.lines[first].rows
+      first += 1
+    }
+    let up = rows > 0 ? "\u{1B}[\(rows)A\u{1B}[J" : ""
+    write(up + lines.dropFirst(first).map { $0.text + "\n" }.joined())
+    state.withLock { $0.open = (id, Shown(lines: lines, first: top)) }
   }
 
   private func write(_ text: String) {
@@ -213,25 +228,5 @@ final class TerminalScreen: ChatScreen {
       if count < 0 { return }
       done += count
     }
-  }
-
-  private static func style(of role: MessageRole?) -> String? {
-    switch role {
-    case MessageRole.notice?, MessageRole.tools?, MessageRole.echo?: "2"
-    case MessageRole.dialog?: "1"
-    default: nil
-    }
-  }
-}
-
-extension String {
-  fileprivate func commonPrefix(with other: String) -> Substring {
-    var index = startIndex
-    var otherIndex = other.startIndex
-    while index < endIndex, otherIndex < other.endIndex, self[index] == other[otherIndex] {
-      index = self.index(after: index)
-      otherIndex = other.index(after: otherIndex)
-    }
-    return self[..<index]
   }
 }

@@ -7,11 +7,11 @@ enum DisplayWidth {
   private static let locale: Void = { _ = setlocale(LC_CTYPE, "C.UTF-8") }()
 
   static func of(_ text: some StringProtocol) -> Int {
-    _ = locale
-    return text.reduce(0) { $0 + of($1) }
+    text.reduce(0) { $0 + of($1) }
   }
 
-  private static func of(_ character: Character) -> Int {
+  static func of(_ character: Character) -> Int {
+    _ = locale
     if let ascii = character.asciiValue { return ascii < 0x20 ? 0 : 1 }
     let scalars = character.unicodeScalars
     guard let first = scalars.first else { return 0 }

@@ -1,0 +1,37 @@
+import RelayPipes
+import RelayWire
+import Supervisor
+
+/// The daemon that a chat talks to, and what becomes of it when the chat ends.
+struct ChatDaemon {
+  private let surroundings: Surroundings
+  private let stopsAfterwards: Bool
+  /// The chat has started it.
+  private let isOurs: Bool
+
+  /// Starts a daemon in the background if none runs.
+  init(_ surroundings: Surroundings, stopsAfterwards: Bool) async throws {
+    self.surroundings = surroundings
+    self.stopsAfterwards = stopsAfterwards
+    isOurs = !surroundings.isRunning
+    if isOurs { try await DetachedDaemon(surroundings).start() }
+  }
+
+  /// The chat is over: ends the daemon, or says that it goes on.
+  func leave() async throws {
+    // It may have ended meanwhile.
+    guard isOurs, surroundings.isRunning else { return }
+    if stopsAfterwards, try await !isUsed() {
+      for line in try await Stop.stop(surroundings) { StandardError.say(line) }
+    } else {
+      StandardError.say("pi-relayd goes on in the background. End it with: \(surroundings.command("stop"))")
+    }
+  }
+
+  private func isUsed() async throws -> Bool {
+    let status = try await surroundings.ask(ControlStatus())
+    // The connection of this chat is over on this side, and may not be on the other yet.
+    let others = (status.terminals ?? []).filter { !ChatConnection.isOfThisProcess($0) }
+    return !others.isEmpty || status.plugins.contains { $0.isMessenger && $0.isToRun }
+  }
+}

@@ -1,0 +1,34 @@
+import CEdit
+import Formatter
+import Glibc
+import RelayWire
+
+/// Lines for standard output: styled where it is a terminal that shows styles, and never with a control sequence that
+/// somebody else has written.
+struct ChatText {
+  private let isStyled: Bool
+
+  /// https://no-color.org: any value but an empty one asks for no styles.
+  init(environment: [String: String]) {
+    isStyled =
+      isatty(1) == 1 && environment["NO_COLOR"]?.isEmpty != false && environment["TERM"] != "dumb"
+  }
+
+  /// Markdown is laid out here, for the width that the terminal has.
+  var dialect: String { isStyled ? "markdown" : "plain" }
+
+  func lines(of text: String, _ role: MessageRole?) -> [TerminalLine] {
+    let columns = Self.terminalSize.columns
+    let role = role ?? .answer
+    guard isStyled else { return TerminalLine.plain(text, columns: columns) }
+    if role == .answer || role == .tools { return TerminalMarkdown(columns: columns).lines(of: text) }
+    return TerminalLine.plain(text, columns: columns, role == .dialog ? .bold : .dim)
+  }
+
+  static var terminalSize: (columns: Int, rows: Int) {
+    var columns: Int32 = 80
+    var rows: Int32 = 24
+    relay_terminal_size(&columns, &rows)
+    return (Int(columns), Int(rows))
+  }
+}
