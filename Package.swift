@@ -35,7 +35,8 @@ let package = Package(
     .systemLibrary(name: "CCrypto", path: "Sources/SDK/CCrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CWslay", path: "Sources/SDK/CWslay", providers: [.apt(["libwslay-dev"])]),
     .target(
-      name: "RelayHTTP", dependencies: ["CCrypto", "CCurl", "CWslay", "RelayPipes"], path: "Sources/SDK/HTTP",
+      name: "RelayHTTP", dependencies: ["CCrypto", "CCurl", "CWslay", "RelayPipes", "RelayWire"],
+      path: "Sources/SDK/HTTP",
       swiftSettings: strict),
     .target(
       name: "PluginSDK", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/SDK/Plugin", swiftSettings: strict),

@@ -57,7 +57,8 @@ private typealias Attachment = RelayWire.Attachment
     #expect(folder.read("out/1.base64") == Data(png).base64EncodedString())
     #expect(
       reply.text
-        == "--- a.py ---\nfirst\n\n--- c ---\nsecond\n\n[Attached but not included: d, 1 KB — not a picture or text]")
+        == "--- a.py ---\nfirst\n\n--- c ---\nsecond\n\n[Attached but not included: d, 2 bytes — not a picture or text]"
+    )
   }
 
   @Test func `text of 100 KB and pictures over the limit are mentioned`() async throws {
@@ -72,9 +73,9 @@ private typealias Attachment = RelayWire.Attachment
         Attachment(id: "1", name: "t", path: base + "t"), Attachment(id: "2", name: "s", path: base + "s"),
         Attachment(id: "3", name: "huge", size: 2 << 20, path: base + "s"),
       ], in: folder, limits: limits)
-    #expect(reply.text.contains("[Attached but not included: t, 100 KB — text of 100 KB or more]"))
+    #expect(reply.text.contains("[Attached but not included: t, 98 KiB — text of 98 KiB or more]"))
     #expect(reply.text.contains("--- s ---"))
-    #expect(reply.text.contains("[Attached but not included: huge, 2098 KB — larger than 1 MiB]"))
+    #expect(reply.text.contains("[Attached but not included: huge, 2 MiB — larger than 1 MiB]"))
   }
 
   @Test func `nothing outside the spool folder is opened`() async throws {

@@ -30,7 +30,7 @@ import Testing
     #expect(queue.admits(key(5), isKnown: false))
     queue.leave(key(5))
     queue.note(.messageWithdrawn(key(4)))
-    #expect(queue.health(sessions: 2).contains("queue 0, oldest 0 ms; 2 session(s), 2 at work; 0 timed out"))
+    #expect(queue.health(sessions: 2).contains("queue 0, oldest 0 s; 2 session(s), 2 at work; 0 timed out"))
   }
 
   @Test func `latencies are reckoned from the last answers of each conversation`() {
@@ -43,7 +43,7 @@ import Testing
     }
     // 51 … 150: the smallest value that the share is not above.
     #expect(queue.health(sessions: 1).contains("m:c: 100 answer(s), p50 100 ms, p95 145 ms, p99 149 ms"))
-    #expect(lines.withLock { $0.last } == "assistant: m:c answered: waited 0 ms, took 150 ms in all")
+    #expect(lines.withLock { $0.last } == "assistant: m:c answered: waited 0 s, took 150 ms in all")
     queue.forget([key(1).conversation])
     #expect(!queue.health(sessions: 0).contains("m:c"))
   }

@@ -1,3 +1,5 @@
+import RelayWire
+
 /// A file to fetch, and the limits it has to keep.
 public struct Download: Sendable, Equatable {
   public var url: String
@@ -34,8 +36,8 @@ public enum DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .tooLarge(let limit): "it is larger than \(limit) bytes"
-    case .timedOut(let seconds): "it took longer than \(seconds) s"
+    case .tooLarge(let limit): "it is larger than \(ByteCount(limit))"
+    case .timedOut(let seconds): "it took longer than \(Duration.seconds(seconds).forPeople)"
     case .status(let code): "the server answered \(code)"
     case .addressRefused: "its address is not a public one"
     case .schemeRefused: "only https addresses are fetched"

@@ -1,3 +1,5 @@
+import RelayWire
+
 /// A request to a service that we have an account with.
 public struct HTTPRequest: Sendable {
   public enum Body: Sendable {
@@ -67,7 +69,7 @@ public enum HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .notSent(let why): "the server could not be reached: \(why)"
     case .unanswered(let why): "the server did not answer: \(why)"
-    case .tooLarge(let limit): "the answer is larger than \(limit) bytes"
+    case .tooLarge(let limit): "the answer is larger than \(ByteCount(limit))"
     case .cancelled: "it was cancelled"
     }
   }

@@ -87,7 +87,7 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
     case .transient(let text): Self.error("transient", text)
     case .rateLimited(let seconds):
       WireError(
-        .delivery, "rate limited for \(seconds) s",
+        .delivery, "rate limited for \(Duration(seconds: seconds).forPeople)",
         data: ["kind": "rate_limited", "retryAfter": .number(seconds)])
     case .unauthorized(let text): Self.error("unauthorized", text)
     case .forbidden(let text): Self.error("forbidden", text)

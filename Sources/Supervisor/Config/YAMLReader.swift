@@ -1,4 +1,5 @@
 internal import CYAML
+internal import RelayWire
 
 /// Something wrong with the file as YAML.
 package struct YAMLError: Error, Sendable, Equatable {
@@ -15,7 +16,7 @@ package enum YAMLReader {
   /// Nil for an empty document.
   package static func read(_ bytes: [UInt8]) throws(YAMLError) -> YAMLNode? {
     guard bytes.count <= maximumBytes else {
-      throw YAMLError(message: "the file is larger than \(maximumBytes) bytes", mark: Mark(line: 1, column: 1))
+      throw YAMLError(message: "the file is larger than \(ByteCount(maximumBytes))", mark: Mark(line: 1, column: 1))
     }
     let result: Result<YAMLNode?, YAMLError> = bytes.withUnsafeBufferPointer { buffer in
       var parser = yaml_parser_t()

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import RelayConfig
 import RelayPipes
+import RelayWire
 import Supervisor
 
 struct Start: AsyncParsableCommand {
@@ -96,7 +97,7 @@ struct DetachedDaemon {
       }
       try await Task.sleep(for: .milliseconds(20))
     }
-    StandardError.say("pi-relayd did not become ready within \(Self.startLimit); see \(outputPath)")
+    StandardError.say("pi-relayd did not become ready within \(Self.startLimit.forPeople); see \(outputPath)")
     throw ExitStatus.failed
   }
 

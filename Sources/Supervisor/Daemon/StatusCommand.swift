@@ -82,7 +82,9 @@ struct Stop: AsyncParsableCommand {
 /// Status in words.
 enum StatusText {
   static func of(_ status: DaemonStatus) -> String {
-    var lines = ["pi-relayd \(status.version), pid \(status.pid), up \(duration(status.uptime)), home \(status.home)"]
+    var lines = [
+      "pi-relayd \(status.version), pid \(status.pid), up \(Duration(seconds: status.uptime).forPeople), home \(status.home)"
+    ]
     lines.append("Configuration: \(status.configuration ?? "none (defaults)")")
     if let agent = status.agent { lines.append("Agent: \(agent)") }
     lines.append("Plugins:")
@@ -125,11 +127,6 @@ enum StatusText {
           delivery.lastFailure.map { "the last: \($0)" } ?? "",
         ]
       })
-  }
-
-  private static func duration(_ seconds: Double) -> String {
-    let total = Int(seconds)
-    return total < 60 ? "\(total) s" : total < 3600 ? "\(total / 60) min" : "\(total / 3600) h \(total % 3600 / 60) min"
   }
 
   /// Rows with their columns aligned; "none" for no rows.

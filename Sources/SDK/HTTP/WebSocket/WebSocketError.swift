@@ -1,3 +1,5 @@
+import RelayWire
+
 /// Why there is no connection. The address and headers are left out: they may hold secrets.
 public enum WebSocketError: Error, Sendable, Equatable, CustomStringConvertible {
   case unreachable(String)
@@ -12,7 +14,7 @@ public enum WebSocketError: Error, Sendable, Equatable, CustomStringConvertible 
     switch self {
     case .unreachable(let why): "the server could not be reached: \(why)"
     case .refused(let why): "the server wants no WebSocket: \(why)"
-    case .timedOut(let seconds): "no WebSocket within \(seconds) s"
+    case .timedOut(let seconds): "no WebSocket within \(Duration.seconds(seconds).forPeople)"
     case .cancelled: "it was cancelled"
     case .closed: "the connection has ended"
     }

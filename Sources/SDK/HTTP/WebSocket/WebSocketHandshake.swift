@@ -1,5 +1,6 @@
 import CCrypto
 import Glibc
+import RelayWire
 
 /// The opening handshake of RFC 6455, §4: what is asked, and whether the answer is right.
 struct WebSocketHandshake {
@@ -37,7 +38,7 @@ struct WebSocketHandshake {
   func read(_ bytes: [UInt8]) throws(WebSocketError) -> Int? {
     guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
       guard bytes.count <= Self.longestAnswer else {
-        throw .refused("its answer is longer than \(Self.longestAnswer) bytes")
+        throw .refused("its answer is longer than \(ByteCount(Self.longestAnswer))")
       }
       return nil
     }

@@ -72,8 +72,8 @@ final class AssistantQueue: Sendable {
     guard let ended else { return }
     let waited = (ended.started ?? now) - ended.taken
     log(
-      "assistant: \(message.conversation) \(end.outcome.rawValue): waited \(waited.milliseconds) ms, "
-        + "took \((now - ended.taken).milliseconds) ms in all")
+      "assistant: \(message.conversation) \(end.outcome.rawValue): waited \(waited.forPeople), "
+        + "took \((now - ended.taken).forPeople) in all")
   }
 
   /// Conversations that no session is kept for any more.
@@ -90,7 +90,7 @@ final class AssistantQueue: Sendable {
       let waiting = state.waiting
       let oldest = waiting.map { now - $0.taken }.max() ?? .zero
       var parts = [
-        "queue \(waiting.count), oldest \(oldest.milliseconds) ms",
+        "queue \(waiting.count), oldest \(oldest.forPeople)",
         "\(sessions) session(s), \(state.messages.count - waiting.count) at work", "\(state.timeouts) timed out",
       ]
       for (key, latencies) in state.latencies.sorted(by: { $0.key.description < $1.key.description }) {
@@ -113,11 +113,7 @@ struct Percentiles: CustomStringConvertible {
   }
 
   var description: String {
-    let shares = [50, 95, 99].map { "p\($0) \(at($0).milliseconds) ms" }
+    let shares = [50, 95, 99].map { "p\($0) \(at($0).forPeople)" }
     return "\(sorted.count) answer(s), \(shares.joined(separator: ", "))"
   }
-}
-
-extension Duration {
-  fileprivate var milliseconds: Int { Int(self / .milliseconds(1)) }
 }

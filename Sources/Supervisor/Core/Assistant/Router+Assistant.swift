@@ -52,7 +52,7 @@ extension Router {
       AssistantFolders(root: root).remove(exceptOf: used, unusedFor: limit, now: now, log: log)
     }
     guard ended + removed > 0 else { return }
-    log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit) are removed")
+    log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit.forPeople) are removed")
   }
 }
 

@@ -65,7 +65,8 @@ extension PluginInstance {
     }
     if let junk = life.junk.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
     switch error {
-    case .timedOut: return .ended("it did not answer the handshake within \(Self.handshakeLimit)", worked: false)
+    case .timedOut:
+      return .ended("it did not answer the handshake within \(Self.handshakeLimit.forPeople)", worked: false)
     case .closed, .notSent:
       // It has closed its output; give it a moment to end, so that the message can say how.
       let exit = await life.child.tearDown([.wait(.seconds(1))], clock: surroundings.timekeeper.clock)

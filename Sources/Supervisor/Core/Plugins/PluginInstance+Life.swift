@@ -88,7 +88,7 @@ extension PluginInstance {
           file.write(bytes)
           let words = String(decoding: bytes.prefix(300), as: UTF8.self)
           lastWords.withLock { $0 = $0.suffix(4) + [words] }
-        case .tooLong(let length), .dismissed(let length): file.write("[a line of \(length) bytes was left out]")
+        case .tooLong(let length), .dismissed(let length): file.write("[a line of \(ByteCount(length)) was left out]")
         }
       }))
     do {
@@ -163,7 +163,7 @@ extension PluginInstance {
         guard !Task.isCancelled else { return nil }
         if case .timedOut = error {
           child.signal(SIGKILL)
-          return "it did not answer a ping within \(pingLimit)"
+          return "it did not answer a ping within \(pingLimit.forPeople)"
         }
         // Any other answer is a sign of life; the end of the connection is noticed elsewhere.
         guard await timekeeper.sleep(for: quietLimit) else { return nil }

@@ -20,8 +20,9 @@ extension PluginInstance {
   private static func describe(_ oddity: Peer.Oddity) -> String {
     switch oddity {
     case .notProtocol(let beginning): "not a protocol line on its standard output: \(beginning.debugDescription)"
-    case .tooLong(let bytes): "a line of \(bytes) bytes was skipped; the limit is \(ProtocolLimits.maximumLineLength)"
-    case .unfinished(let bytes): "its output ended in the middle of a line (\(bytes) bytes)"
+    case .tooLong(let bytes):
+      "a line of \(ByteCount(bytes)) was skipped; the limit is \(ByteCount(ProtocolLimits.maximumLineLength))"
+    case .unfinished(let bytes): "its output ended in the middle of a line (\(ByteCount(bytes)))"
     case .unknownAnswer: "an answer to no open request"
     case .ignoredNotification(let method): "the notification \(method) was ignored; the protocol has requests only"
     }

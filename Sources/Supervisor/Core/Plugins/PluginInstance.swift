@@ -249,7 +249,9 @@ package actor PluginInstance {
       surroundings.store.saveBackoffSoon(
         history.failures > 1 ? Backoff(failures: history.failures, wait: decision.delay) : nil, of: name)
       let words = lastWords.withLock { $0.last }.map { "; its last words: \($0)" } ?? ""
-      surroundings.log("\(name) ended: \(why)\(words); started again in \(decision.delay)")
+      surroundings.log(
+        "\(name) ended: \(why)\(words); started again "
+          + (decision.delay == .zero ? "at once" : "in \(decision.delay.forPeople)"))
       enter(decision.failing ? .failing : .waiting, problem: why + words)
       return decision.delay
     }

@@ -52,7 +52,7 @@ package final class PluginLink: Sendable {
       return reply
     } catch {
       if case .timedOut(let method) = error, peer.silence >= limit {
-        hung("no answer to \(method) and nothing else heard for \(limit)")
+        hung("no answer to \(method) and nothing else heard for \(limit.forPeople)")
       }
       if case .refused = error { worked.withLock { $0 = true } }
       throw error

@@ -29,7 +29,7 @@ package final class PluginTrial: Sendable {
       oddity: { oddity in
         switch oddity {
         case .notProtocol(let beginning): oddities.withLock { $0.append("it printed \(beginning.debugDescription)") }
-        case .tooLong(let bytes): oddities.withLock { $0.append("it printed a line of \(bytes) bytes") }
+        case .tooLong(let bytes): oddities.withLock { $0.append("it printed a line of \(ByteCount(bytes))") }
         case .unfinished: oddities.withLock { $0.append("its output ended in the middle of a line") }
         case .unknownAnswer, .ignoredNotification: break
         }

@@ -226,7 +226,7 @@ actor ConversationOutput {
       await say(text, .notice)
     case .timedOut(_, let limit):
       await breakStream()
-      await say("The run took longer than \(limit.formattedSeconds) and is stopped.", .notice)
+      await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .dialogOpened, .dialogWithdrawn, .questionsOver, .messageGiven: break
     case .runEnded(let message, let end, let stage):
       await endRun(end, of: message)

@@ -46,7 +46,7 @@ extension Router {
   private func saveState(_ request: IncomingRequest, _ link: PluginLink) async throws {
     let state = try request.params(StateSave.self).state
     guard JSONCoding.encode(state).count <= StateSave.maximumBytes else {
-      throw WireError(.invalidParams, "state.save: the state is over \(StateSave.maximumBytes) bytes")
+      throw WireError(.invalidParams, "state.save: the state is over \(ByteCount(StateSave.maximumBytes))")
     }
     try await store.savePluginState(state, of: link.name)
     request.reply(Empty())
@@ -94,7 +94,7 @@ extension Router {
   private func isWelcome(_ message: MessageReceived, _ link: PluginLink, isNative: Bool) throws(WireError) -> Bool {
     try requireMessenger(link)
     guard message.text.utf8.count <= Self.longestText else {
-      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
+      throw WireError(.invalidParams, "text: longer than \(ByteCount(Self.longestText))")
     }
     guard message.attachments?.count ?? 0 <= Self.mostAttachments else {
       throw WireError(.invalidParams, "attachments: more than \(Self.mostAttachments)")
@@ -130,7 +130,7 @@ extension Router {
   private func edited(_ edit: MessageEdited, _ link: PluginLink, _ request: IncomingRequest) async throws {
     try requireMessenger(link)
     guard edit.text.utf8.count <= Self.longestText else {
-      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
+      throw WireError(.invalidParams, "text: longer than \(ByteCount(Self.longestText))")
     }
     if Authorisation.allows(edit.sender, through: link) {
       let key = key(link, edit.conversation)
@@ -172,7 +172,7 @@ extension Router {
       return
     }
     guard action.text?.utf8.count ?? 0 <= Self.longestText else {
-      throw WireError(.invalidParams, "text: longer than \(Self.longestText) bytes")
+      throw WireError(.invalidParams, "text: longer than \(ByteCount(Self.longestText))")
     }
     if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
     let key = key(link, action.conversation)

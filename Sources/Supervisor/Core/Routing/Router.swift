@@ -124,7 +124,7 @@ package actor Router: PluginAudience {
     do {
       try await withDeadline(limit, clock: timekeeper.clock) { for silence in silences { _ = await silence.next() } }
     } catch {
-      log("not everything could be said within \(limit); the next start says what of it is recorded")
+      log("not everything could be said within \(limit.forPeople); the next start says what of it is recorded")
     }
   }
 

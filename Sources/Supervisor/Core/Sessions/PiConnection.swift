@@ -134,7 +134,7 @@ package final class PiConnection: Sendable {
           log.write(bytes)
           let line = String(decoding: bytes.prefix(1_000), as: UTF8.self)
           excerpt.withLock { $0.append(line) }
-        case .tooLong(let length), .dismissed(let length): log.write("[a line of \(length) bytes was left out]")
+        case .tooLong(let length), .dismissed(let length): log.write("[a line of \(ByteCount(length)) was left out]")
         }
       }))
     readers.withLock { $0 = (reader, errors) }
@@ -283,14 +283,14 @@ package final class PiConnection: Sendable {
       switch item {
       case .text(let more): if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
       case .event(let event): take(event)
-      case .tooLong(let length): noise("[a line of \(length) bytes from the agent was skipped]")
+      case .tooLong(let length): noise("[a line of \(ByteCount(length)) from the agent was skipped]")
       }
     }
   }
 
   private func takeRest(_ framed: FramedLine) {
     guard case .unfinished(let bytes) = framed else { return }
-    noise("[the agent's output ended without a newline, after \(bytes.count) bytes of a line]")
+    noise("[the agent's output ended without a newline, after \(ByteCount(bytes.count)) of a line]")
     take(stream.withLock { $0.readUnfinished(bytes) })
   }
 

@@ -5,6 +5,7 @@ internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
 internal import RelayStore
+internal import RelayWire
 
 // The loop of work: one message after another, each until it has ended one way or another.
 extension Session {
@@ -66,7 +67,7 @@ extension Session {
     let wakes = wakes
     let woken: Void?? = try? await withDeadline(limit, clock: surroundings.timekeeper.clock) { await wakes.next() }
     if woken == nil, !closed, isIdle {
-      surroundings.log("session \(name): idle for \(limit), its agent is ended until it is needed")
+      surroundings.log("session \(name): idle for \(limit.forPeople), its agent is ended until it is needed")
       await stopAgent()
     }
   }
@@ -262,7 +263,7 @@ extension Session {
       }
       guard isCurrent(number), run?.started == false else { return }
       guard openDialogs.isEmpty, run?.isAnswered != true else { continue }
-      surroundings.log("session \(name): pi took no message within \(pi.answerTimeout) and is ended")
+      surroundings.log("session \(name): pi took no message within \(pi.answerTimeout.forPeople) and is ended")
       connection.child.signal(SIGKILL)
       return
     }

@@ -184,7 +184,7 @@ package actor Session {
       _ = try await connection.send(.abort, within: Self.abortLimit)
     } catch .timedOut {
       guard runNumber == number, run != nil else { return }
-      surroundings.log("session \(name): pi did not stop within \(Self.abortLimit) and is ended")
+      surroundings.log("session \(name): pi did not stop within \(Self.abortLimit.forPeople) and is ended")
       connection.child.signal(SIGKILL)
     } catch {
       // It has ended: the run has too.
@@ -338,13 +338,5 @@ package actor Session {
     } catch {
       surroundings.log("session \(name): the state of a message could not be stored: \(error)")
     }
-  }
-}
-
-extension Duration {
-  /// For people: `1.5 s`, `90 s`.
-  var formattedSeconds: String {
-    let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
-    return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(Double(Int(seconds * 10)) / 10) s"
   }
 }

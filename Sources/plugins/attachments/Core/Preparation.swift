@@ -7,7 +7,7 @@ package import RelayWire
 package struct Preparation: Sendable {
   package struct Limits: Sendable, Equatable {
     package var imageBytes = 10 << 20
-    /// Text files below this are included. 100 KB, decimal, as the documentation says.
+    /// Text files below this are included. Kilobytes are counted in thousands, as the documentation says.
     package var textBytes = 100_000
     package var downloadSeconds = 30
     /// For tests and private platforms: fetch from any address and over plain http.
@@ -50,7 +50,7 @@ package struct Preparation: Sendable {
   private func prepare(_ attachment: Attachment, _ index: Int, _ request: AttachmentsPrepare) async -> Prepared {
     let name = Self.safeName(attachment.name)
     if let size = attachment.size, size > limits.imageBytes {
-      return .mention(mention(name, attachment, size, "larger than \(limits.imageBytes >> 20) MiB"))
+      return .mention(mention(name, attachment, size, "larger than \(ByteCount(limits.imageBytes))"))
     }
     let bytes: [UInt8]
     do {
@@ -66,7 +66,8 @@ package struct Preparation: Sendable {
       }
       return .image(AttachmentsPrepare.Image(name: name, mime: mime, base64Path: path))
     case .text(let text) where bytes.count < limits.textBytes: return .text("--- \(name) ---\n\(text)")
-    case .text: return .mention(mention(name, attachment, bytes.count, "text of 100 KB or more"))
+    case .text:
+      return .mention(mention(name, attachment, bytes.count, "text of \(ByteCount(limits.textBytes)) or more"))
     case .other: return .mention(mention(name, attachment, bytes.count, "not a picture or text"))
     }
   }
@@ -122,7 +123,7 @@ package struct Preparation: Sendable {
   private func mention(_ name: String, _ attachment: Attachment, _ size: Int?, _ why: String) -> String {
     var facts = [name]
     if let mime = attachment.mime { facts.append(Self.safeName(mime)) }
-    if let size, size >= 0 { facts.append("\(size / 1_000 + (size % 1_000 == 0 ? 0 : 1)) KB") }
+    if let size, size >= 0 { facts.append("\(ByteCount(size))") }
     return "[Attached but not included: \(facts.joined(separator: ", ")) — \(why)]"
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import RelayWire
 
 /// Opens a file that must lie beneath a folder, without following a link out of it.
 enum SpoolFile {
@@ -14,7 +15,7 @@ enum SpoolFile {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw Failure(description: "it is not a file")
     }
-    guard status.st_size <= limit else { throw Failure(description: "it is larger than \(limit) bytes") }
+    guard status.st_size <= limit else { throw Failure(description: "it is larger than \(ByteCount(limit))") }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var done = 0
     while done < bytes.count {

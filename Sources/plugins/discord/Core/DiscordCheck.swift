@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import PluginSDK
+internal import RelayWire
 
 /// Looks whether a configuration works at Discord.
 package enum DiscordCheck {
@@ -41,11 +42,10 @@ package enum DiscordCheck {
   private static func others(_ state: DiscordState) -> [CheckRequest.Finding] {
     let now = Date().timeIntervalSince1970
     guard let other = state.other, now - other.time < memory else { return [] }
-    let minutes = Int((now - other.time) / 60)
     return [
       .init(
         false,
-        "two daemons on one token: another one answered in channel \(other.channel) \(minutes) min ago; "
+        "two daemons on one token: another one answered in channel \(other.channel) \(Duration(seconds: now - other.time).forPeople) ago; "
           + "give each machine channels of its own and dms: true to one of them, or a bot of its own")
     ]
   }

@@ -1,6 +1,7 @@
 package import PluginSDK
 internal import RelayHTTP
 internal import RelayPipes
+internal import RelayWire
 
 // What the host says.
 extension DiscordMessenger {
@@ -102,7 +103,7 @@ extension DiscordMessenger {
     let size = UploadLimits.size(of: request.path)
     do {
       if size > UploadLimits.least, size > (try await uploads.limit(in: request.conversation)) {
-        throw DeliveryFailure.tooLarge("\(name) has \(size) bytes, which is more than Discord takes here")
+        throw DeliveryFailure.tooLarge("\(name) has \(ByteCount(size)), which is more than Discord takes here")
       }
     } catch let error as RESTError {
       throw error.asDeliveryFailure

@@ -72,7 +72,7 @@ actor GatewayClient {
       // https://discord.com/developers/docs/events/gateway#resuming
       if ending == .identifyLater { delay = max(delay, .seconds(Double.random(in: 1...5))) }
       log(
-        "the gateway's connection ended after \(Int(began.duration(to: clock.now).inSeconds)) s; again in \(delay.inSeconds) s"
+        "the gateway's connection ended after \(began.duration(to: clock.now).forPeople); again in \(delay.forPeople)"
       )
       try await clock.sleep(for: delay)
     }
@@ -169,7 +169,9 @@ actor GatewayClient {
       }
       let limit = answer["session_start_limit"]
       guard limit?["remaining"]?.integerValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }
-      await tell("no further connection is allowed for \(Int(wait / 1_000)) s: this token has used up today's")
+      await tell(
+        "no further connection is allowed for \(Duration(seconds: wait / 1_000).forPeople): this token has used up today's"
+      )
       try await clock.sleep(for: .seconds(wait / 1_000))
     }
   }

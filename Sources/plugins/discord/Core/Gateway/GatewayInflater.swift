@@ -1,4 +1,5 @@
 internal import CZlib
+internal import RelayWire
 
 /// Undoes `zlib-stream`: one compressed stream for the whole connection, in which each message ends with a flush.
 ///
@@ -11,7 +12,7 @@ final class GatewayInflater {
     var description: String {
       switch self {
       case .corrupt(let why): "the gateway's stream cannot be inflated: \(why)"
-      case .tooLarge(let limit): "a message of the gateway is larger than \(limit) bytes"
+      case .tooLarge(let limit): "a message of the gateway is larger than \(ByteCount(limit))"
       }
     }
   }

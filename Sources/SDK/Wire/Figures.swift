@@ -1,0 +1,53 @@
+// Durations and sizes as people read them: one form for each, in logs, messages and on the command line.
+
+extension Duration {
+  /// `40 ms`, `1.5 s`, `42 s`, `5 min`, `1 min 30 s`, `2 h 5 min`, `3 d 4 h`: at most two units.
+  package var forPeople: String {
+    // Rounded before the unit is chosen, so that nothing reads "60 s" or "1000 ms".
+    let milliseconds = Int((max(self, .zero) / .milliseconds(1)).rounded())
+    if milliseconds < 1_000 { return milliseconds == 0 ? "0 s" : "\(milliseconds) ms" }
+    let tenths = (milliseconds + 50) / 100
+    if tenths < 100 { return (tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)") + " s" }
+    let seconds = (milliseconds + 500) / 1_000
+    if seconds < 60 { return "\(seconds) s" }
+    if seconds < 3_600 { return Self.words(seconds, ("min", 60), ("s", 1)) }
+    let minutes = (seconds + 30) / 60
+    if minutes < 24 * 60 { return Self.words(minutes, ("h", 60), ("min", 1)) }
+    return Self.words((minutes + 30) / 60, ("d", 24), ("h", 1))
+  }
+
+  private static func words(_ value: Int, _ large: (String, Int), _ small: (String, Int)) -> String {
+    let rest = value % large.1
+    return "\(value / large.1) \(large.0)" + (rest == 0 ? "" : " \(rest) \(small.0)")
+  }
+
+  /// From what other programs count in.
+  package init(seconds: Double) {
+    // Longer than anything here lasts; what is not a number is no time.
+    self = .milliseconds(Int64((seconds.isFinite ? min(max(seconds, 0), 1e12) : 0) * 1_000))
+  }
+}
+
+/// A number of bytes.
+package struct ByteCount: Sendable, Equatable, CustomStringConvertible {
+  package let bytes: Int
+
+  package init(_ bytes: Int) {
+    self.bytes = bytes
+  }
+
+  /// `812 bytes`, `1 KiB`, `1.5 MiB`, `20 GiB`.
+  package var description: String {
+    guard bytes >= 1_024 else { return bytes == 1 ? "1 byte" : "\(bytes) bytes" }
+    var value = Double(bytes) / 1_024
+    var unit = 0
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    while value >= 1_023.95, unit < units.count - 1 {
+      value /= 1_024
+      unit += 1
+    }
+    let tenths = Int((value * 10).rounded())
+    let isWhole = tenths % 10 == 0 || tenths >= 100
+    return (isWhole ? "\((tenths + 5) / 10)" : "\(tenths / 10).\(tenths % 10)") + " \(units[unit])"
+  }
+}
