@@ -115,8 +115,9 @@ let package = Package(
     // MARK: Tests
     .executableTarget(name: "splice", path: "Tests/Fixtures/splice"),
     .executableTarget(name: "misbehaving-child", path: "Tests/Fixtures/misbehaving-child"),
+    .target(name: "RunGuard", dependencies: ["CLinux"], path: "Tests/RunGuard"),
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "RelayPipes", "RelayWire", "Supervisor"],
+      name: "TestSupport", dependencies: ["CLinux", "RunGuard", "RelayPipes", "RelayWire", "Supervisor"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "Drills", dependencies: ["RelayPipes", "RelayWire", "Supervisor", "TestSupport"], path: "Tests/Drills/Core",

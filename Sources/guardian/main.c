@@ -1,4 +1,6 @@
-// The guardian: ends the daemon's children when the daemon is gone, kill -9 included.
+// pi-relay-guardian -- COMMAND [ARGUMENTS]: becomes the command, and leaves behind nothing that it has started.
+//
+// Without arguments, the guardian: ends the daemon's children when the daemon is gone, kill -9 included.
 //
 // Standard input is a pipe whose other end only the daemon holds, across exec too. Lines:
 //   marker NAME=value   processes with this in their environment are the daemon's descendants
@@ -74,7 +76,14 @@ static int signal_all(int number) {
     return reached;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "--") == 0) {
+        int error = relay_guard_run();
+        if (error) fprintf(stderr, "pi-relay-guardian: what is started may stay behind: %s\n", strerror(error));
+        execvp(argv[2], argv + 2);
+        fprintf(stderr, "pi-relay-guardian: %s: %s\n", argv[2], strerror(errno));
+        return 127;
+    }
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);

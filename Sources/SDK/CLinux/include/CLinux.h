@@ -95,6 +95,14 @@ pid_t relay_process_parent(pid_t pid);
 /// pipes. Returns how many were signalled.
 int relay_signal_marked(const char *marker, int signal, pid_t spare);
 
+/// The environment variable that everything carries that is started within one guarded run.
+#define RELAY_RUN "PI_RELAY_RUN"
+
+/// Marks what this process starts from now on, and begins to guard it: when this process ends, or its parent does
+/// (unless SIGHUP is ignored), however that happens, everything marked is killed. For a process without threads; does
+/// nothing within a guarded run. Returns 0, or errno.
+int relay_guard_run(void);
+
 /// Whether a process carries `marker` in its environment.
 int relay_process_is_marked(pid_t pid, const char *marker);
 

@@ -121,11 +121,15 @@ package final class ChildProcess: Sendable {
     if limit - used < descriptorReserve { throw .fewDescriptors(name: name, free: limit - used) }
   }
 
+  /// Within a guarded run, its mark: see `relay_guard_run`.
+  private static let run: [String: String] =
+    getenv(RELAY_RUN).map { [RELAY_RUN: String(cString: $0)] } ?? [:]
+
   private static func start(
     _ request: Request, input: Int32, output: Int32, error: Int32, _ pid: inout pid_t
   ) -> Int32 {
     let arguments = [request.path] + request.arguments
-    let environment = request.environment.map { "\($0.key)=\($0.value)" }
+    let environment = request.environment.merging(run) { given, _ in given }.map { "\($0.key)=\($0.value)" }
     var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
     var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
     defer { for pointer in argv + envp { free(pointer) } }
