@@ -155,8 +155,11 @@ extension EndToEnd {
           status.plugins.contains { $0.name == "fake/default" && $0.state == .running && $0.problem == shown }
         }
         #expect(isShown(try await relay.status()))
-        #expect(try await relay.command("status").output.contains { $0.contains(shown) })
+        let lines = try await relay.command("status").output
+        #expect(
+          lines.contains { $0.contains("fake/default") && $0.contains("impaired") && $0.contains(shown) }, "\(lines)")
         #expect(relay.log.contains { $0.contains("fake/default: \(shown)") })
+        #expect(try await relay.command("plugins").output.contains { $0.contains("impaired") })
         let doctor = try await relay.command("doctor")
         #expect(doctor.exit == .exited(1) && doctor.output.contains { $0.contains(shown) }, "\(doctor.output)")
         // The next program knows it, too.

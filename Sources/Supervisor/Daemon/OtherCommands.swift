@@ -25,7 +25,8 @@ struct Sessions: AsyncParsableCommand {
 
 struct Reload: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Read the configuration again; sessions and plugins it does not concern go on.")
+    abstract: "Read the configuration again; sessions and plugins it does not concern go on.",
+    discussion: "Settings that are read at the daemon's start only take effect then; the daemon's log names them.")
 
   func run() async throws {
     let problems = try await Surroundings().ask(ControlReload()).problems
@@ -162,7 +163,7 @@ struct Doctor: AsyncParsableCommand {
         let fine =
           [.running, .asleep, .unconfigured].contains(plugin.state)
           && (plugin.state != .running || plugin.problem == nil)
-        note(fine, "plugin \(plugin.name): \(plugin.state.rawValue)" + (plugin.problem.map { " — \($0)" } ?? ""))
+        note(fine, "plugin \(plugin.name): \(plugin.health)" + (plugin.problem.map { " — \($0)" } ?? ""))
       }
       for delivery in status.deliveries ?? [] where delivery.failed > 0 {
         note(
@@ -172,6 +173,8 @@ struct Doctor: AsyncParsableCommand {
       }
       for problem in status.problems { note(false, problem) }
     } else {
+      let home = surroundings.folders.home
+      if let problem = DiskSpace(of: home)?.problem(of: home) { note(false, problem) }
       let database = surroundings.folders.database
       if access(database, F_OK) == 0 {
         do {

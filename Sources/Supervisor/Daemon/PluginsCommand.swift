@@ -7,7 +7,7 @@ import Supervisor
 
 struct Plugins: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List plugins, restart them, switch them, or check one against the protocol.",
+    abstract: "List plugins, restart, enable or disable one, or check one against the protocol.",
     subcommands: [List.self, Restart.self, Enable.self, Disable.self, Check.self], defaultSubcommand: List.self)
 
   struct List: AsyncParsableCommand {
@@ -33,16 +33,16 @@ struct Plugins: AsyncParsableCommand {
   }
 
   struct Enable: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Start a plugin that was switched off.")
-    @Argument(help: "Its name.") var name: String
+    static let configuration = CommandConfiguration(abstract: "Start a plugin that was disabled.")
+    @Argument(help: "Its name, as `pi-relayd plugins` shows it.") var name: String
 
     func run() async throws { try await Plugins.change(name, .enable) }
   }
 
   struct Disable: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Stop a plugin until it is enabled or the daemon starts again.")
-    @Argument(help: "Its name.") var name: String
+      abstract: "Stop a plugin and keep it off, after a start of the daemon too, until it is enabled.")
+    @Argument(help: "Its name, as `pi-relayd plugins` shows it.") var name: String
 
     func run() async throws { try await Plugins.change(name, .disable) }
   }

@@ -15,7 +15,7 @@ struct Setup: AsyncParsableCommand {
       --from-file, or by lines on standard input; a secret is never taken from the command line.
       """)
 
-  @Argument(help: "The messenger: the name of its executable in the plugin folder.") var messenger: String?
+  @Argument(help: "The messenger: a name that `pi-relayd setup` lists.") var messenger: String?
   @Option(help: "What this instance is called, where there are several.") var instance = "default"
   @Option(name: .customLong("user"), help: "Somebody who may talk to the agent; may be repeated.") var users: [String] =
     []

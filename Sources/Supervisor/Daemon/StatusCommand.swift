@@ -8,7 +8,7 @@ struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show what the daemon runs.")
 
   @Flag(help: "Print JSON.") var json = false
-  @Flag(help: "Show it anew every second.") var watch = false
+  @Flag(help: "Show it again every second.") var watch = false
 
   func run() async throws {
     let surroundings = Surroundings()
@@ -83,12 +83,16 @@ struct Stop: AsyncParsableCommand {
 enum StatusText {
   static func of(_ status: DaemonStatus) -> String {
     var lines = [
-      "pi-relayd \(status.version), pid \(status.pid), up \(Duration(seconds: status.uptime).forPeople), home \(status.home)"
+      "pi-relayd \(status.version) on \(status.machine), pid \(status.pid), up \(Duration(seconds: status.uptime).forPeople), home \(status.home)"
     ]
     lines.append("Configuration: \(status.configuration ?? "none (defaults)")")
     if let agent = status.agent { lines.append("Agent: \(agent)") }
     lines.append("Plugins:")
     lines += plugins(status.plugins)
+    lines.append("Channels:")
+    lines += table((status.channels ?? []).map { [$0.instance, $0.channel, "use: \($0.use)"] })
+    lines.append("Conversations:")
+    lines += conversations(status.conversations ?? [])
     lines.append("Sessions:")
     lines += sessions(status.sessions)
     if let known = status.deliveries, !known.isEmpty {
@@ -103,8 +107,18 @@ enum StatusText {
     table(
       plugins.map { plugin in
         [
-          plugin.name, plugin.state.rawValue, plugin.pid.map { "pid \($0)" } ?? "-", "\(plugin.restarts) restarts",
+          plugin.name, plugin.health, plugin.pid.map { "pid \($0)" } ?? "-", "\(plugin.restarts) restarts",
           plugin.problem ?? "",
+        ]
+      })
+  }
+
+  static func conversations(_ conversations: [ConversationStatus]) -> [String] {
+    table(
+      conversations.map { conversation in
+        [
+          conversation.instance, conversation.kind, conversation.title ?? conversation.conversation,
+          "session \(conversation.session)", conversation.isConnected ? "" : "not connected",
         ]
       })
   }

@@ -142,14 +142,18 @@ package final class Daemon: Sendable {
         restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log),
       adopting: handover?.plugins)
     let load = options.loadConfiguration
+    let disk: @Sendable () -> [String] = {
+      [DiskSpace(of: folders.home)?.problem(of: folders.home)].compactMap(\.self)
+    }
     let status: @Sendable () async -> DaemonStatus = {
       let (deliveries, trouble) = await Self.deliveries(of: store)
+      let (conversations, more) = await router.conversations()
       return await DaemonStatus(
         version: Product.version, pid: getpid(), home: folders.home, machine: config.machine.name ?? Self.hostName,
         uptime: Double((timekeeper.now() - began).components.seconds), configuration: path,
         agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(), deliveries: deliveries,
-        terminals: router.attachedTerminals(),
-        problems: plugins.knownProblems + trouble, upgrades: handover?.count ?? 0)
+        terminals: router.attachedTerminals(), channels: plugins.channels(), conversations: conversations,
+        problems: plugins.knownProblems + trouble + more + disk(), upgrades: handover?.count ?? 0)
     }
     let reload: @Sendable () async -> [String] = {
       do {

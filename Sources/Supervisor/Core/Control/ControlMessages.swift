@@ -23,10 +23,34 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var deliveries: [DeliveryStatus]?
   /// Terminals that are attached now. Nil from a daemon of before there was this.
   package var terminals: [String]?
+  /// Conversations that the configuration names. Nil from a daemon of before there was this.
+  package var channels: [ChannelStatus]?
+  /// Conversations that talk to a session. Nil from a daemon of before there was this.
+  package var conversations: [ConversationStatus]?
   /// Things a person should mend.
   package var problems: [String]
   /// How often it has been replaced by another program in the same process.
   package var upgrades: Int
+}
+
+/// A conversation, or all of a kind, as the configuration sets it up.
+package struct ChannelStatus: Codable, Sendable, Equatable {
+  package var instance: String
+  /// The platform's id, or a kind of conversation.
+  package var channel: String
+  /// Which session it talks to: see `Config.Use`.
+  package var use: String
+}
+
+package struct ConversationStatus: Codable, Sendable, Equatable {
+  package var instance: String
+  package var conversation: String
+  package var kind: String
+  package var title: String?
+  /// The session's name.
+  package var session: String
+  /// Its messenger is here now.
+  package var isConnected: Bool
 }
 
 package struct DeliveryStatus: Codable, Sendable, Equatable {

@@ -227,6 +227,19 @@ package actor PluginHost {
 
   package var knownProblems: [String] { problems }
 
+  /// Channels that messengers are given, and conversations that have settings of their own.
+  package func channels() -> [ChannelStatus] {
+    config.messengers.filter(\.enabled).flatMap { messenger in
+      let named = messenger.settings["channels"]?.arrayValue?.compactMap(\.stringValue) ?? []
+      let others = messenger.conversations.keys.filter { !named.contains($0) }.sorted()
+      return (named + others).map { name in
+        let kind = Conversation.Kind(rawValue: name) ?? .channel
+        let use = messenger.settings(of: Conversation(id: name, kind: kind)).use ?? .own
+        return ChannelStatus(instance: messenger.name, channel: name, use: use.rawValue)
+      }
+    }
+  }
+
   package enum Change: String, Sendable, Codable { case restart, enable, disable }
 
   /// Answers what is in the way of it, if anything.

@@ -16,6 +16,9 @@ package struct PluginStatus: Sendable, Codable, Equatable {
   /// Why it is not running, or what keeps it from its work, in words.
   package var problem: String?
 
+  /// In a word for people: what runs and says that something is in its way does not simply run.
+  package var health: String { state == .running && problem != nil ? "impaired" : state.rawValue }
+
   /// Only messengers have instances.
   package var isMessenger: Bool { name.contains("/") }
 

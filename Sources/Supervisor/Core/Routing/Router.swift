@@ -191,6 +191,26 @@ package actor Router: PluginAudience {
     await services.mayEnd(link, wake: wake)
   }
 
+  /// Conversations that talk to a session, and what is in the way of telling them.
+  package func conversations() async -> ([ConversationStatus], problems: [String]) {
+    var result: [ConversationStatus] = []
+    do {
+      for instance in try await store.instances().sorted() {
+        for binding in try await store.bindings(of: instance) {
+          guard let session = await host.session(binding.session) else { continue }
+          result.append(
+            ConversationStatus(
+              instance: instance, conversation: binding.key.conversation, kind: binding.conversation.kind.rawValue,
+              title: binding.conversation.title.map { SafeText.line($0) }, session: await session.name,
+              isConnected: holders[instance]?.current != nil))
+        }
+      }
+      return (result, [])
+    } catch {
+      return (result, ["the conversations could not be read: \(error)"])
+    }
+  }
+
   package func attachedTerminals() -> [String] {
     holders.filter { $0.value.current?.isLocal == true }.keys.sorted()
   }

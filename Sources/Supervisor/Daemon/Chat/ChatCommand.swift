@@ -16,7 +16,8 @@ struct Chat: AsyncParsableCommand {
 
   @Flag(help: "Keep the daemon in this process; it ends with the chat.") var standalone = false
   @Flag(help: "End the daemon with the chat if the chat has started it and nobody else uses it.") var stopDaemon = false
-  @Flag(help: "Say the given message and print the outcome and the answer as JSON.") var json = false
+  @Flag(help: "Say the given message, or all of standard input as one, and print the outcome and the answer as JSON.")
+  var json = false
   @Argument(help: "A message to say; the chat ends with its answer.") var message: [String] = []
 
   func run() async throws {
