@@ -146,7 +146,12 @@ let package = Package(
       name: "RelayHTTPTests", dependencies: ["RelayHTTP", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "DocumentationTests", dependencies: ["RelayConfig", "RelayWire", "Supervisor"], swiftSettings: strict),
+      name: "DocumentationTests",
+      dependencies: [
+        "RelayConfig", "RelayPipes", "RelayWire", "Supervisor", "TestSupport", "pi-relay-attachments",
+        "pi-relay-demo-agent",
+        "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
+      ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
