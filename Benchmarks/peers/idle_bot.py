@@ -1,5 +1,6 @@
-"""What no bot can do without: it takes what comes over the gateway's socket for the next message, without looking at it, and
-gives the agent words that were ready before. Any further processes only pass them on, as our plugin and our daemon do."""
+"""The floor of our Discord figures: a bot that takes whatever comes over the gateway's socket for the next message, without looking
+at it, and gives the agent words that were ready before. Two processes pass them on, as our plugin and our daemon do, and the
+second appends them to a file with fdatasync first, as our daemon stores a message."""
 import base64
 import json
 import os
@@ -7,7 +8,7 @@ import socket
 import subprocess
 import sys
 
-PORT, RELAYS = int(sys.argv[1]), int(sys.argv[2])
+PORT, TOOL, FILE = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 
 def frame(text):
@@ -20,8 +21,9 @@ def frame(text):
 agent = subprocess.Popen([os.path.dirname(__file__) + "/tap.py", "--mode", "rpc"], stdin=subprocess.PIPE,
                          stdout=subprocess.DEVNULL)
 out = agent.stdin.fileno()
-for _ in range(RELAYS):
-    relay = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=out)
+# From the agent towards the bot.
+for storage in ([FILE], []):
+    relay = subprocess.Popen([TOOL, "pass", *storage], stdin=subprocess.PIPE, stdout=out)
     out = relay.stdin.fileno()
 lines = [json.dumps({"id": "1", "type": "prompt", "message": f"note {number} of many"}).encode() + b"\n"
          for number in range(1000)]

@@ -62,6 +62,20 @@ enum Acknowledgement {
     }
   }
 
+  /// Passes bytes on from standard input to standard output; with a file, appends them there with fdatasync first.
+  static func pass(through path: String?) {
+    let file = path.map { open($0, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600) }
+    var bytes = [UInt8](repeating: 0, count: EventLoop.chunkSize)
+    while true {
+      let count = Glibc.read(0, &bytes, bytes.count)
+      guard count > 0 else { return }
+      if let file {
+        guard Glibc.write(file, bytes, count) == count, fdatasync(file) == 0 else { exit(1) }
+      }
+      guard Glibc.write(1, bytes, count) == count else { exit(1) }
+    }
+  }
+
   /// A home's database as a killed daemon leaves it: 10,000 rows of what is done, in ten sessions.
   static func fill(_ home: String) async {
     do {

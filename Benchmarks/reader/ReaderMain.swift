@@ -3,25 +3,35 @@ import PiRPC
 import RelayPipes
 import RelayWire
 
-/// The product's own way of reading pi, alone: `generate delta|cumulative` writes a stream, `read` reads one from
-/// standard input and prints how long the reply's text is.
+/// The product's own way of reading pi, alone: `generate delta|cumulative COUNT` writes a stream of so many events, `read`
+/// reads one from standard input and prints how long the reply's text is.
 @main enum ReaderMain {
   static func main() async {
     // Under the names that the daemon starts it by, it is the agent or the messenger of the latency measurement.
     if CommandLine.arguments[0].hasSuffix("/latency-agent") { return Latency.agent() }
     if CommandLine.arguments[0].hasSuffix("/latency") { return Latency.messenger() }
     if CommandLine.arguments[0].hasSuffix("/acknowledgement") { return Acknowledgement.messenger() }
-    switch CommandLine.arguments.dropFirst().first {
-    case "generate": generate(cumulative: CommandLine.arguments.last == "cumulative")
+    let arguments = CommandLine.arguments.dropFirst()
+    switch arguments.first {
+    case "generate":
+      guard let count = arguments.last.flatMap(Int.init) else { return usage() }
+      arguments.contains("cumulative") ? cumulative(count) : deltas(count)
     case "read": await read()
     case "echo": Latency.echo()
     case "pingpong": Latency.pingPong()
+    case "pass": Acknowledgement.pass(through: arguments.count == 2 ? arguments.last : nil)
     case "commit": await Acknowledgement.peers(in: CommandLine.arguments.last ?? ".")
     case "fill": await Acknowledgement.fill(CommandLine.arguments.last ?? ".")
-    default:
-      StandardError.say(
-        "usage: pi-relay-bench generate delta|cumulative | read | echo | pingpong | commit FOLDER | fill HOME")
+    default: usage()
     }
+  }
+
+  private static func usage() {
+    StandardError.say(
+      """
+      usage: pi-relay-bench generate delta|cumulative COUNT | read | echo | pingpong | pass [FILE] | commit FOLDER | fill HOME
+      """)
+    exit(2)
   }
 
   private static func write(_ text: String) {
@@ -34,29 +44,30 @@ import RelayWire
     }
   }
 
-  private static func generate(cumulative: Bool) {
-    let usage =
-      #""usage":{"input":1437,"output":14,"cacheRead":0,"cacheWrite":0,"totalTokens":1451,"cost":{"input":0.001437,"output":0.000028,"cacheRead":0,"cacheWrite":0,"total":0.001465}}"#
-    guard cumulative else {
-      // 500,000 events of about 270 bytes.
-      for block in 0..<500 {
-        var text = ""
-        for index in 0..<1_000 {
-          text +=
-            #"{"type":"message_update",\#(usage),"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"w\#(block * 1_000 + index) "}}"#
-            + "\n"
-        }
-        write(text)
+  private static let tokens =
+    #""usage":{"input":1437,"output":14,"cacheRead":0,"cacheWrite":0,"totalTokens":1451,"cost":{"input":0.001437,"output":0.000028,"cacheRead":0,"cacheWrite":0,"total":0.001465}}"#
+
+  /// Events of about 270 bytes.
+  private static func deltas(_ count: Int) {
+    for begin in stride(from: 0, to: count, by: 1_000) {
+      var text = ""
+      for index in begin..<min(count, begin + 1_000) {
+        text +=
+          #"{"type":"message_update",\#(tokens),"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"w\#(index) "}}"#
+          + "\n"
       }
-      return
+      write(text)
     }
-    // A reply of 20 KB in deltas of 4 bytes, the whole message twice in each: about 100 MB.
+  }
+
+  /// Deltas of 4 bytes, each event with the whole message so far twice: 5,000 are a reply of 20 KB in about 100 MB.
+  private static func cumulative(_ count: Int) {
     var reply = ""
-    for index in 0..<5_000 {
+    for index in 0..<count {
       let delta = String("abcdefghijklmnopqrstuvwxyz".dropFirst(index % 20).prefix(4))
       reply += delta
       let message =
-        #"{"role":"assistant","content":[{"type":"text","text":"\#(reply)"}],\#(usage),"stopReason":"stop"}"#
+        #"{"role":"assistant","content":[{"type":"text","text":"\#(reply)"}],\#(tokens),"stopReason":"stop"}"#
       write(
         #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"\#(delta)","partial":\#(message)},"message":\#(message)}"#
           + "\n")
