@@ -1,6 +1,7 @@
 internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
+internal import RelayWire
 
 // Questions to the person: the agent's, which end with its process, and the session's own, which wait for a decision about
 // a message or about a silent agent.
@@ -64,7 +65,7 @@ extension Session {
 
   // MARK: - The session's own
 
-  static func unanswered(for limit: Duration) -> String { "nobody answered within \(limit.formattedSeconds)" }
+  static func unanswered(for limit: Duration) -> String { "nobody answered within \(limit.forPeople)" }
 
   func nextQuestion() -> String {
     defer { questionNumber += 1 }

@@ -2,6 +2,7 @@ internal import Glibc
 internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
+internal import RelayWire
 
 // An agent that says nothing in the middle of a run, because its process hangs or was stopped, or a command of it takes
 // long: nobody but the person can tell, so the person is asked.
@@ -67,7 +68,7 @@ extension Session {
       answers
       ? "Its process answers, so it may be at work on something long." : "Its process does not answer, either."
     let question =
-      "The agent has said nothing for \(silence.formattedSeconds). \(why) Nothing is done unless you choose."
+      "The agent has said nothing for \(silence.forPeople). \(why) Nothing is done unless you choose."
     switch await ask(question, Choice.allCases.map(\.rawValue), id: id).flatMap(Choice.init) {
     case .wait, nil: break
     case .stop: _ = await abort()
