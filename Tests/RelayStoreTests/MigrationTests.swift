@@ -83,6 +83,23 @@ import Testing
     #expect(try await SQLiteStore(path: path).sessions().map(\.knowsDemo) == [false])
   }
 
+  @Test(arguments: [1, 2]) func `version 6 gives an assistant's session to the only conversation that talks to it`(
+    conversations: Int
+  ) async throws {
+    let others = (1..<conversations).map {
+      "INSERT INTO binding VALUES ('m', 'c\($0)', 's', '{\"id\":\"c\($0)\",\"kind\":\"dm\"}');"
+    }
+    try make(
+      version: 6,
+      Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET role = 'owner';"
+        + "INSERT INTO session (id, name, directory, wantsToolImages) VALUES ('t', 'other', '/w', 0);"
+        + "INSERT INTO binding VALUES ('m', 'd', 't', '{\"id\":\"d\",\"kind\":\"dm\"}');" + others.joined())
+    let store = try SQLiteStore(path: path)
+    let home = ConversationKey(instance: "m", conversation: "c")
+    #expect(try await store.sessions().map(\.home) == [conversations == 1 ? home : nil, nil])
+    #expect(try await store.sessions().map(\.role) == [.owner, nil])
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

@@ -36,6 +36,8 @@ package actor FakeMessenger {
   /// Outcomes of messages that had another before.
   private(set) package var contradictions: [String] = []
   private(set) package var typing: [Bool] = []
+  /// Activities that the bot has shown, first to last; nil: none.
+  private(set) package var presences: [String?] = []
   private(set) package var lastInitialize: InitializeRequest?
   private var watchers: [Int: @Sendable (isolated FakeMessenger) -> Bool] = [:]
   private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -189,6 +191,9 @@ package actor FakeMessenger {
       request.reply(ConversationOpen.Reply(conversation: Conversation(id: "dm-\(open.user)")))
     case TypingSet.method:
       typing.append(try request.params(TypingSet.self).active)
+      request.reply(Empty())
+    case PresenceSet.method where capabilities.presence == true:
+      presences.append(try request.params(PresenceSet.self).text)
       request.reply(Empty())
     default: throw WireError(.methodNotFound, "there is no method \(request.method)")
     }

@@ -214,10 +214,12 @@ package struct SessionRecord: Sendable, Equatable {
   package var role: SessionRole?
   /// People have been told that the demo agent answers.
   package var knowsDemo: Bool
+  /// The conversation that began it.
+  package var home: ConversationKey?
 
   package init(
     id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil,
-    knowsDemo: Bool = false
+    knowsDemo: Bool = false, home: ConversationKey? = nil
   ) {
     self.id = id
     self.name = name
@@ -226,6 +228,7 @@ package struct SessionRecord: Sendable, Equatable {
     self.wantsToolImages = wantsToolImages
     self.role = role
     self.knowsDemo = knowsDemo
+    self.home = home
   }
 }
 

@@ -5,12 +5,14 @@ extension SQLiteStore {
     try await commits.write { connection in
       try connection.run(
         """
-        INSERT INTO session (id, name, directory, model, wantsToolImages, role, knowsDemo) VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO session (id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
-          wantsToolImages = excluded.wantsToolImages, role = excluded.role, knowsDemo = excluded.knowsDemo
+          wantsToolImages = excluded.wantsToolImages, role = excluded.role, knowsDemo = excluded.knowsDemo,
+          homeInstance = excluded.homeInstance, homeConversation = excluded.homeConversation
         """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
-        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue),
-        .integer(session.knowsDemo ? 1 : 0))
+        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue), .integer(session.knowsDemo ? 1 : 0),
+        .text(session.home?.instance), .text(session.home?.conversation))
     }
   }
 
@@ -27,12 +29,18 @@ extension SQLiteStore {
   package func sessions() async throws -> [SessionRecord] {
     try await read { connection in
       try connection.rows(
-        "SELECT id, name, directory, model, wantsToolImages, role, knowsDemo FROM session ORDER BY number"
+        """
+        SELECT id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation
+        FROM session ORDER BY number
+        """
       ) { row in
         SessionRecord(
           id: row.text(0), name: row.text(1), directory: row.text(2), model: row.optionalText(3),
           wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init),
-          knowsDemo: row.integer(6) != 0)
+          knowsDemo: row.integer(6) != 0,
+          home: row.optionalText(7).flatMap { instance in
+            row.optionalText(8).map { ConversationKey(instance: instance, conversation: $0) }
+          })
       }
     }
   }

@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices]
+  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes]
 
   static var version: Int { migrations.count }
 
@@ -92,5 +92,16 @@ enum Schema {
   private static let notices = """
     -- The conversation has been told that the demo agent answers.
     ALTER TABLE session ADD COLUMN knowsDemo INTEGER NOT NULL DEFAULT 0;
+    """
+
+  private static let homes = """
+    -- The conversation that began the session: only it may address an assistant's.
+    ALTER TABLE session ADD COLUMN homeInstance TEXT;
+    ALTER TABLE session ADD COLUMN homeConversation TEXT;
+    -- Where several talk to one already, nothing tells which of them began it.
+    UPDATE session SET
+      homeInstance = (SELECT instance FROM binding WHERE session = session.id),
+      homeConversation = (SELECT conversation FROM binding WHERE session = session.id)
+    WHERE role IS NOT NULL AND (SELECT count(*) FROM binding WHERE session = session.id) = 1;
     """
 }

@@ -41,7 +41,8 @@ extension Router {
   func menu(_ call: CommandCall) async -> SessionMenu {
     let isPage = call.name == "sessions"
     return await SessionMenu(
-      sessions: host.statuses(), current: session(of: call)?.id, page: isPage ? Int(call.arguments) ?? 1 : 1,
+      sessions: addressable(from: call.key).statuses(), current: session(of: call)?.id,
+      page: isPage ? Int(call.arguments) ?? 1 : 1,
       limits: call.link.capabilities.buttons)
   }
 
@@ -64,12 +65,13 @@ extension Router {
 
   @Sendable static func use(_ router: Router, _ call: CommandCall) async -> String? {
     guard !call.arguments.isEmpty else { return await router.menu(call).text + "\nWhich one? /use <number|name>" }
-    switch await router.host.find(call.arguments.unquoted()) {
+    switch await router.addressable(from: call.key).choose(call.arguments.unquoted()) {
     case .one(let session):
       await router.bind(call, to: session)
       let status = await session.status()
       return "You now talk to \(status.name)" + (status.model.map { " (\($0))" } ?? "") + "."
-    case .ambiguous(let names): return "Several match: \(names.joined(separator: ", ")). Say more of the name."
+    case .ambiguous(let names):
+      return "Several match: \(names.joined(separator: ", ")). Use the number, or more of the name."
     case .none: return "There is no session \"\(SafeText.line(call.arguments))\"; /sessions lists them."
     }
   }
@@ -155,7 +157,7 @@ extension Router {
     guard let session = await router.session(of: call) else { return nothingHere }
     let wish = SafeText.line(call.arguments)
     guard !wish.isEmpty else { return "What shall it be called? /name <name>" }
-    return "This session is now called \(await router.host.rename(session, to: wish))."
+    return "This session is now called \(await router.host.rename(session, to: wish, from: call.key))."
   }
 
   @Sendable static func closeSession(_ router: Router, _ call: CommandCall) async -> String? {

@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import RelayConfig
 internal import RelayPipes
+internal import RelayStore
 internal import RelayWire
 
 /// The control socket: the command line and attached messengers.
@@ -223,7 +224,7 @@ package final class ControlServer: Sendable {
       request.fail(WireError(.invalidParams, "client: 1 to 32 of a–z, 0–9, - and _"))
       return
     }
-    let name = "attached/\(client)"
+    let name = "\(ConversationKey.terminalPrefix)\(client)"
     guard state.withLock({ $0.attached.insert(name).inserted }) else {
       request.fail(WireError(.invalidRequest, "\(name) is attached already"))
       return

@@ -7,7 +7,11 @@ extension Router {
   func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {
     if let known = bound[key] { return .success(known) }
     do {
-      let read = try await store.binding(of: key)
+      var read = try await store.binding(of: key)
+      // Earlier versions let a conversation choose a session that belongs to another.
+      if let id = read, let session = await host.session(id), !AddressableSessions.permits(session, to: key) {
+        read = nil
+      }
       // It may have been chosen meanwhile.
       if let known = bound[key] { return .success(known) }
       bound.updateValue(read, forKey: key)
@@ -26,6 +30,11 @@ extension Router {
   func boundSession(_ key: ConversationKey) async -> Session? {
     guard let id = await binding(of: key) else { return nil }
     return await host.session(id)
+  }
+
+  /// The sessions that the conversation may address.
+  func addressable(from key: ConversationKey) async -> AddressableSessions {
+    AddressableSessions(from: key, among: await host.all())
   }
 
   func session(of call: CommandCall) async -> Session? { await boundSession(call.key) }

@@ -14,7 +14,7 @@ extension Router {
     }
     try await sweepCheckpoints()
     // Terminals that do not come back within their grace were closed meanwhile.
-    let terminals = try await store.instances().filter { $0.hasPrefix("attached/") }
+    let terminals = try await store.instances().filter { $0.hasPrefix(ConversationKey.terminalPrefix) }
     guard !terminals.isEmpty else { return }
     nursery.add { [self, timekeeper] in
       guard await timekeeper.sleep(for: Self.terminalGrace) else { return }
@@ -97,7 +97,9 @@ extension Router {
 
   private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
     let place = place(binding.key, binding.conversation, link)
-    if await host.session(binding.session) != nil { watchers.watch(binding.session, binding.key, place.output) }
+    guard let session = await host.session(binding.session), AddressableSessions.permits(session, to: binding.key)
+    else { return }
+    watchers.watch(session.id, binding.key, place.output)
   }
 
   func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {

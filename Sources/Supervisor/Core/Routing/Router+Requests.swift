@@ -224,7 +224,7 @@ extension Router {
     }
     let known: [String]
     switch name {
-    case "use": known = await host.statuses().map(\.name)
+    case "use": known = await addressable(from: key(link, ask.conversation)).statuses().map(\.name)
     case "model":
       let session = await boundSession(key(link, ask.conversation))
       let names = try? await withDeadline(Self.completionLimit, clock: timekeeper.clock) {

@@ -275,6 +275,8 @@ package actor Router: PluginAudience {
   // MARK: - What a messenger shows itself to be watching
 
   func showWatched(_ session: Session?, by instance: String) async {
+    // Everybody sees it.
+    let session = session.flatMap { AddressableSessions.permits($0, to: nil) ? $0 : nil }
     watched[instance] = session?.id
     guard let link = holders[instance]?.current, link.capabilities.presence == true else { return }
     let status = await session?.status()
@@ -313,7 +315,7 @@ package actor Router: PluginAudience {
     let conversation = place?.conversation ?? Conversation(id: key.conversation)
     let wantsImages = settings(link, conversation).images == .automatic
     return await host.create(
-      name: name, directory: folder, model: model, wantsToolImages: wantsImages, role: role
+      name: name, directory: folder, model: model, wantsToolImages: wantsImages, role: role, home: key
     ) { [watchers, assistantQueue] session, event in
       assistantQueue.note(event)
       watchers.tell(session, event)

@@ -22,6 +22,8 @@ package actor Session {
   let pi: Config.Pi
   let wantsToolImages: Bool
   let role: SessionRole?
+  /// The conversation that began it.
+  let home: ConversationKey?
   /// Nil: what was said is kept for ever, where pi keeps it.
   let memory: SessionMemory?
   let surroundings: SessionSurroundings
@@ -105,6 +107,7 @@ package actor Session {
     wantsToolImages = record.wantsToolImages
     role = record.role
     knowsDemo = record.knowsDemo
+    home = record.home
     self.memory = memory
     self.pi = pi
     self.settings = settings
@@ -127,7 +130,7 @@ package actor Session {
   var record: SessionRecord {
     SessionRecord(
       id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role,
-      knowsDemo: knowsDemo)
+      knowsDemo: knowsDemo, home: home)
   }
 
   /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.

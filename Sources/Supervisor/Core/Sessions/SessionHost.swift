@@ -36,13 +36,14 @@ package actor SessionHost {
   /// - Parameter emit: told everything that happens in it, in order; must not wait.
   func create(
     name: String?, directory: String?, model: String? = nil, wantsToolImages: Bool = false, role: SessionRole? = nil,
-    emit: @escaping @Sendable (String, SessionEvent) -> Void
+    home: ConversationKey? = nil, emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) async -> Session {
     let id = UUID().uuidString.lowercased()
     let directory = directory ?? usualDirectory(for: role)
-    let name = freeName(name ?? directory.split(separator: "/").last.map(String.init) ?? "session")
+    let name = freeName(
+      name ?? directory.split(separator: "/").last.map(String.init) ?? "session", seenFrom: home)
     let record = SessionRecord(
-      id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role)
+      id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role, home: home)
     let session = add(record, emit)
     await save(record)
     return session
@@ -109,9 +110,10 @@ package actor SessionHost {
 
   private var names: [String: String] = [:]
 
-  private func freeName(_ wish: String) -> String {
+  /// A number in a name must not tell of sessions that the conversation is not to know of.
+  private func freeName(_ wish: String, seenFrom conversation: ConversationKey?) -> String {
     let wish = SafeText.line(wish, limit: 48)
-    let taken = Set(names.values)
+    let taken = Set(AddressableSessions(from: conversation, among: all()).sessions.compactMap { names[$0.id] })
     guard taken.contains(wish) else { return wish }
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
@@ -135,34 +137,11 @@ package actor SessionHost {
 
   package func all() -> [Session] { order.compactMap { sessions[$0] } }
 
-  package func statuses() async -> [SessionStatus] {
-    var result: [SessionStatus] = []
-    for session in all() { result.append(await session.status()) }
-    return result
-  }
+  package func statuses() async -> [SessionStatus] { await all().statuses() }
 
-  package enum Choice: Sendable {
-    case one(Session)
-    case ambiguous([String])
-    case none
-  }
-
-  /// Finds a session by its number in the list, its name or the beginning of either name or id.
-  package func find(_ text: String) async -> Choice {
-    let wish = text.lowercased()
-    if let number = Int(wish), order.indices.contains(number - 1) {
-      return sessions[order[number - 1]].map(Choice.one) ?? .none
-    }
-    let known = await statuses()
-    let exact = known.filter { $0.name.lowercased() == wish || $0.id == wish }
-    let matches = exact.isEmpty ? known.filter { $0.name.lowercased().hasPrefix(wish) || $0.id.hasPrefix(wish) } : exact
-    if matches.count > 1 { return .ambiguous(matches.map(\.name)) }
-    return matches.first.flatMap { sessions[$0.id] }.map(Choice.one) ?? .none
-  }
-
-  package func rename(_ session: Session, to name: String) async -> String {
+  func rename(_ session: Session, to name: String, from conversation: ConversationKey) async -> String {
     names[session.id] = nil
-    let name = freeName(name)
+    let name = freeName(name, seenFrom: conversation)
     names[session.id] = name
     await session.rename(name)
     await save(await session.record)

@@ -1,0 +1,64 @@
+internal import RelayStore
+
+/// The sessions that one conversation may address: lists, choices, completions and the bot's activity know no others.
+///
+/// Everybody who is admitted may address a working session. An assistant's session belongs to the conversation that began
+/// it, and nobody else is told that it exists; only the local terminal, whose user owns the daemon, may address all.
+struct AddressableSessions {
+  /// In the order they were made; a session's number is its place here.
+  let sessions: [Session]
+
+  enum Choice {
+    case one(Session)
+    /// Names with their numbers.
+    case ambiguous([String])
+    case none
+  }
+
+  /// - Parameter conversation: `nil` for what everybody sees.
+  init(from conversation: ConversationKey?, among all: [Session]) {
+    sessions = all.filter { Self.permits($0, to: conversation) }
+  }
+
+  static func permits(_ session: Session, to conversation: ConversationKey?) -> Bool {
+    permits(session.role, session.home, to: conversation)
+  }
+
+  /// - Parameter home: the conversation that began the session.
+  static func permits(_ role: SessionRole?, _ home: ConversationKey?, to conversation: ConversationKey?) -> Bool {
+    guard role != nil else { return true }
+    guard let conversation else { return false }
+    return conversation == home || conversation.isLocalTerminal
+  }
+
+  func statuses() async -> [SessionStatus] { await sessions.statuses() }
+
+  /// Finds a session by its number, its name, its id, or the beginning of name or id.
+  func choose(_ text: String) async -> Choice {
+    let wish = text.lowercased()
+    if let number = Int(wish), sessions.indices.contains(number - 1) { return .one(sessions[number - 1]) }
+    let known = Array(zip(sessions, await statuses()))
+    let exact = known.indices.filter { known[$0].1.name.lowercased() == wish || known[$0].1.id == wish }
+    let matches =
+      exact.isEmpty
+      ? known.indices.filter { known[$0].1.name.lowercased().hasPrefix(wish) || known[$0].1.id.hasPrefix(wish) } : exact
+    if matches.count > 1 { return .ambiguous(matches.map { "\($0 + 1). \(known[$0].1.name)" }) }
+    return matches.first.map { .one(known[$0].0) } ?? .none
+  }
+}
+
+extension [Session] {
+  func statuses() async -> [SessionStatus] {
+    var statuses: [SessionStatus] = []
+    for session in self { statuses.append(await session.status()) }
+    return statuses
+  }
+}
+
+extension ConversationKey {
+  /// How the instances of local terminals begin.
+  static let terminalPrefix = "attached/"
+
+  /// Of `pi-relayd chat`, which only the daemon's own user can start.
+  var isLocalTerminal: Bool { instance.hasPrefix(Self.terminalPrefix) }
+}
