@@ -95,6 +95,26 @@ extension EndToEnd {
       }
     }
 
+    @Test func `where each message begins anew, the owner's chat is kept for as long as it is wanted`() async throws {
+      let root = try Self.makeRoot()
+      defer { try? FileManager.default.removeItem(atPath: root) }
+      let config = Self.config("sessionDirectory: \(root), sessionTimeoutSeconds: 0, sweepSeconds: 1, owner: u2")
+      try await RelayFixture.run(config: config) { relay in
+        #expect(try await Self.say("first", id: "1", in: "c2", from: "u2", at: relay).contains(Self.newcomer))
+        // A week, and a sweep.
+        let left = "\(root)/\(UUID().uuidString.lowercased())"
+        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+        try Data().write(to: URL(filePath: left + "/.pi-relay-session"))
+        Self.age(root, bySeconds: 604_800)
+        try await relay.waitForLog("1 folder(s) that were not used")
+        #expect(try await relay.status().sessions.count == 1)
+        #expect(try await !Self.say("second", id: "2", in: "c2", from: "u2", at: relay).contains(Self.newcomer))
+        Self.age(root, bySeconds: 604_800)
+        try await relay.killAndStart()
+        #expect(try await !Self.say("third", id: "3", in: "c2", from: "u2", at: relay).contains(Self.newcomer))
+      }
+    }
+
     @Test func `what has timed out is swept away, in memory and on disk, and nothing else`() async throws {
       let root = try Self.makeRoot()
       defer { try? FileManager.default.removeItem(atPath: root) }

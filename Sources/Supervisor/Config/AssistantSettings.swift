@@ -10,7 +10,7 @@ extension Config {
     package var directory: String?
     /// Where what was said is kept; nil: in the home.
     package var sessionDirectory: String?
-    /// After how long without a message a conversation begins anew; nil: each message does, save the owner's.
+    /// After how long without a message a conversation begins anew; nil: each message does, except the owner's, whose chat is kept.
     package var sessionTimeout: Duration?
     /// A run that takes longer is stopped. Nil: no limit.
     package var callTimeout: Duration? = .seconds(180)
@@ -30,8 +30,8 @@ extension Config {
     /// of others begins anew, and the heartbeat speaks to them.
     package var owner: String?
 
-    /// How long the owner's conversation is remembered where no time is set.
-    package static let ownersTimeout: Duration = .seconds(1_800)
+    /// Where no time is set, how long what is not needed any more may lie about.
+    package static let leftoverTimeout: Duration = .seconds(1_800)
 
     static let seconds = 0...100_000_000
     static let queueSizes = 1...1_000_000

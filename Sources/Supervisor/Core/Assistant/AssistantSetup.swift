@@ -45,12 +45,12 @@ package struct AssistantSetup: Sendable {
     case nil: nil
     case .assistant:
       SessionMemory(folder: folder(record.id), span: settings.sessionTimeout.map { .idle($0) } ?? .oneMessage)
-    case .owner: SessionMemory(folder: folder(record.id), span: .idle(limit))
+    case .owner: SessionMemory(folder: folder(record.id), span: settings.sessionTimeout.map { .idle($0) } ?? .kept)
     }
   }
 
-  /// After how long without a message a session is no longer needed.
-  var limit: Duration { settings.sessionTimeout ?? Config.Assistant.ownersTimeout }
+  /// After how long without a message a session that does not keep what was said is no longer needed.
+  var limit: Duration { settings.sessionTimeout ?? Config.Assistant.leftoverTimeout }
 
   private func folder(_ session: String) -> String { "\(root)/\(session)" }
 }

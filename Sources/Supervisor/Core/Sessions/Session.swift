@@ -135,7 +135,7 @@ package actor Session {
 
   /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.
   private func isUnused(for limit: Duration) -> Bool {
-    guard let memory, !isBusy, questions.isEmpty else { return false }
+    guard let memory, memory.span != .kept, !isBusy, questions.isEmpty else { return false }
     return Date().timeIntervalSince1970 - (memory.lastUse ?? lastWork) >= limit / .seconds(1)
   }
 

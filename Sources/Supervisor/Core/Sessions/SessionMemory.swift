@@ -8,6 +8,8 @@ struct SessionMemory: Sendable, Equatable {
     case oneMessage
     /// A message begins anew when nothing has been said for as long as this.
     case idle(Duration)
+    /// Nothing is forgotten.
+    case kept
   }
 
   let folder: String
@@ -30,6 +32,7 @@ struct SessionMemory: Sendable, Equatable {
     guard let lastUse else { return false }
     switch span {
     case .oneMessage: return true
+    case .kept: return false
     case .idle(let limit): return now - lastUse >= limit / .seconds(1)
     }
   }
