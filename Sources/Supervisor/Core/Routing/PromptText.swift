@@ -10,15 +10,15 @@ enum PromptText {
   static func compose(_ message: MessageReceived) -> String {
     var parts: [String] = []
     if let quote = message.replyTo, let text = quote.text, !text.isEmpty {
-      let author = SafeText.line(quote.sender ?? "someone")
-      let quoted = SafeText.line(text, limit: quoteLimit)
-      parts.append("[In reply to these words of \(author): \"\(quoted)\"]")
+      let author = SafeText.name(quote.sender ?? "")
+      parts.append(
+        "[In reply to these words of \(author): \"\(SafeText.quotation(text, limit: quoteLimit))\"]")
     }
     if message.forwarded == true { parts.append("[Forwarded words of someone else:]") }
     if message.conversation.kind == .dm {
       parts.append(message.text)
     } else {
-      parts.append("[\(SafeText.line(message.sender.name))]: \(message.text)")
+      parts.append("[\(SafeText.name(message.sender.name))]: \(message.text)")
     }
     return parts.joined(separator: "\n")
   }

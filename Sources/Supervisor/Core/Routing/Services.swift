@@ -174,7 +174,8 @@ package actor Services {
         defer { try? FileManager.default.removeItem(atPath: output) }
         let reply = try await link.request(
           AttachmentsPrepare(
-            attachments: prompt.attachments, spoolDir: prompt.spoolFolder, outputDir: output, proxy: prompt.proxy,
+            attachments: prompt.attachments.map(Self.named), spoolDir: prompt.spoolFolder, outputDir: output,
+            proxy: prompt.proxy,
             hosts: prompt.hosts),
           within: Self.prepareLimit)
         return try assemble(prompt, reply, beneath: output)
@@ -217,8 +218,16 @@ package actor Services {
     return PreparedPrompt(text: text.isEmpty && !images.isEmpty ? "[image]" : text, images: images)
   }
 
+  /// With names that may stand in what the agent is told.
+  private static func named(_ attachment: Attachment) -> Attachment {
+    var attachment = attachment
+    attachment.name = SafeText.fileName(attachment.name)
+    attachment.mime = attachment.mime.map(SafeText.fileName)
+    return attachment
+  }
+
   private func named(_ prompt: Prompt, _ why: String) -> PreparedPrompt {
-    let names = prompt.attachments.map { SafeText.line($0.name) }.joined(separator: ", ")
+    let names = prompt.attachments.map { SafeText.fileName($0.name) }.joined(separator: ", ")
     return PreparedPrompt(text: prompt.text + "\n\n[Not included, because \(why): \(names)]", images: [])
   }
 }
