@@ -6,8 +6,12 @@ enum PromptText {
   static let quoteLimit = 200
 
   /// In a direct message the text goes in exactly as typed. In a channel or thread, where several people write, it is
-  /// preceded by who wrote it. A quotation is labelled as another's words, and is never looked at for commands.
-  static func compose(_ message: MessageReceived) -> String {
+  /// preceded by who wrote it. A quotation is labelled as another's words, and is never looked at for commands. A command
+  /// of the agent's own works only at the very beginning: nothing is put before it.
+  ///
+  /// - Parameter agentCommands: the names of the agent's own commands; `nil` while it has not told them.
+  static func compose(_ message: MessageReceived, agentCommands: Set<String>? = nil) -> String {
+    if message.forwarded != true, isAgentCommand(message.text, among: agentCommands) { return message.text }
     var parts: [String] = []
     if let quote = message.replyTo, let text = quote.text, !text.isEmpty {
       let author = SafeText.name(quote.sender ?? "")
@@ -21,5 +25,15 @@ enum PromptText {
       parts.append("[\(SafeText.name(message.sender.name))]: \(message.text)")
     }
     return parts.joined(separator: "\n")
+  }
+
+  /// Whether a text may be a command of the agent's own, a skill or a template: what its commands are decides where it has
+  /// told them, and otherwise that it is none of ours.
+  private static func isAgentCommand(_ text: String, among known: Set<String>?) -> Bool {
+    guard text.hasPrefix("/") else { return false }
+    let name = String(text.dropFirst().prefix { !$0.isWhitespace })
+    // A path is not a command.
+    guard !name.isEmpty, !name.contains("/") else { return false }
+    return known?.contains(name) ?? (CommandRegistry.command(name) == nil)
   }
 }

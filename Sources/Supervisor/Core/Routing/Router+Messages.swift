@@ -24,8 +24,10 @@ extension Router {
       guard await changeWaiting({ await $0.holds(messageKey) }) != .unknown else { return }
       return await say("✏️ A waiting message cannot be made a command; write the command by itself.", to: key)
     }
-    let text = PromptText.compose(words)
-    let change = await changeWaiting { await $0.replace(messageKey, text: text, typed: words.text) }
+    let change = await changeWaiting { session in
+      guard await session.holds(messageKey) != .unknown else { return .unknown }
+      return await session.replace(messageKey, text: await prompted(words, session), typed: words.text)
+    }
     switch change {
     case .done:
       // The store may not know yet that the message waits again: the agent ended before it took it.
@@ -218,7 +220,8 @@ extension Router {
       await bind(key, to: session)
     }
     var prompt = Prompt(
-      key: MessageKey(conversation: key, id: message.id), text: prompted(message, link), typed: message.text,
+      key: MessageKey(conversation: key, id: message.id), text: await prompted(message, link, session),
+      typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
     prompt.isAdmitted = earlier != nil
@@ -266,10 +269,15 @@ extension Router {
   }
 
   /// What the agent is given: where a session is only looked in on, the words exactly as they were typed.
-  private func prompted(_ message: MessageReceived, _ link: PluginLink) -> String {
+  private func prompted(_ message: MessageReceived, _ link: PluginLink, _ session: Session) async -> String {
     var message = message
     if settings(link, message.conversation).use == .control { message.replyTo = nil }
-    return PromptText.compose(message)
+    return await prompted(message, session)
+  }
+
+  private func prompted(_ message: MessageReceived, _ session: Session) async -> String {
+    let commands = message.text.hasPrefix("/") ? await commandNames(of: session) : nil
+    return PromptText.compose(message, agentCommands: commands)
   }
 
   /// Nobody has chosen yet which session this is for.

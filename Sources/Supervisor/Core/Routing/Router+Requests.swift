@@ -217,6 +217,14 @@ extension Router {
   /// Nobody waits for completions for long.
   private static let completionLimit: Duration = .milliseconds(1_500)
 
+  /// The names of the agent's own commands; `nil` while it sleeps, or does not tell them soon.
+  func commandNames(of session: Session) async -> Set<String>? {
+    let told: [PiCommandList.Command]? = try? await withDeadline(Self.completionLimit, clock: timekeeper.clock) {
+      await session.toldCommands()
+    }
+    return told.map { Set($0.map(\.name)) }
+  }
+
   private func argumentsCompleting(_ ask: CommandComplete, _ link: PluginLink) async -> [String] {
     let parts = ask.text.split(separator: " ", maxSplits: 1).map(String.init)
     guard let name = parts.first?.trimmingPrefixSlash(), CommandRegistry.command(name)?.completes == true else {
