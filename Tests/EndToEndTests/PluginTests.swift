@@ -195,11 +195,18 @@ extension EndToEnd {
   @Suite struct DialogTests {
     @Test func `a choice is made by number or label and the question shows it`() async throws {
       try await RelayFixture.run { relay in
-        for (number, reply, answer) in [(1, "2", "Green"), (2, "blue", "Blue")] {
+        for (number, reply, answer) in [(1, "2", "Green"), (2, "blue", "Blue"), (3, "Dark purple", "Dark purple")] {
           try await relay.messenger.say("/select", id: "q\(number)")
           await relay.messenger.wait { messenger in
-            messenger.messages.count { $0.role == .dialog && $0.text.hasPrefix("❓ Which colour?") } == 1
+            messenger.messages.count {
+              $0.role == .dialog
+                && $0.text
+                  == "❓ **Which colour?**\n1. Red\n2. Green\n3. Blue\nReply with a number, or with an answer of your own."
+            } == 1
           }
+          // Meant as a number: there is no such.
+          try await relay.messenger.say("4", id: "n\(number)")
+          await relay.messenger.waitForText("Reply with a number from 1 to 3, with an answer of your own, or /cancel.")
           try await relay.messenger.say(reply, id: "a\(number)")
           await relay.messenger.waitForText("You answered: \(answer)")
           #expect(await relay.messenger.waitForOutcome(of: "q\(number)") == .answered)
@@ -260,7 +267,7 @@ extension EndToEnd {
         await relay.messenger.waitForText("You gave no answer.")
         await relay.messenger.waitForText("withdrawn")
         try await relay.messenger.say("/confirm", id: "2")
-        await relay.messenger.waitForText("❓ Clear the cache?")
+        await relay.messenger.waitForText("❓ **Clear the cache?**")
         kill(try #require(try await relay.status().sessions.first?.pid), SIGKILL)
         #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
         await relay.messenger.wait { messenger in
@@ -280,7 +287,7 @@ extension EndToEnd {
         try await relay.messenger.say("/use 1", id: "3", in: "c2")
         await relay.messenger.waitForText("You now talk to", in: "c2")
         // What answers a question must be able to see it.
-        await relay.messenger.waitForText("❓ Which colour?", in: "c2")
+        await relay.messenger.waitForText("❓ **Which colour?**", in: "c2")
         try await relay.messenger.say("1", id: "4", in: "c2")
         await relay.messenger.waitForText("✔ Which colour? — Red", in: "c1")
         await relay.messenger.waitForText("You answered: Red", in: "c1")

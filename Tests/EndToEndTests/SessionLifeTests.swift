@@ -171,7 +171,7 @@ extension EndToEnd {
     @Test func `forwarded words are neither a command nor an answer`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/confirm", id: "1")
-        await relay.messenger.waitForText("❓ Clear the cache?")
+        await relay.messenger.waitForText("❓ **Clear the cache?**")
         try await relay.messenger.say("yes", id: "2", forwarded: true)
         await relay.messenger.waitForText("Queued")
         try await relay.messenger.say("/close", id: "3", forwarded: true)

@@ -7,7 +7,13 @@ internal import RelayWire
 
 // What each command does. Each answers with the text to show, or nil when there is nothing to say.
 extension Router {
-  static let nothingHere = "There is no session here yet. Write something to begin one, or /sessions and /use."
+  /// How a conversation that talks to no session comes to one.
+  static let choice = "Choose one with /sessions and /use, or begin one with /new."
+
+  func nothingHere(_ call: CommandCall) -> String {
+    "There is no session here yet. "
+      + (beginsByWriting(call.key) ? "Write something to begin one, or /sessions and /use." : Self.choice)
+  }
 
   @Sendable static func help(_ router: Router, _ call: CommandCall) async -> String? {
     if let command = CommandRegistry.command(call.arguments.trimmingPrefixSlash()) { return line(command) }
@@ -41,7 +47,8 @@ extension Router {
   func menu(_ call: CommandCall) async -> SessionMenu {
     let isPage = call.name == "sessions"
     return await SessionMenu(
-      sessions: addressable(from: call.key).statuses(), current: session(of: call)?.id,
+      sessions: addressable(from: call.key).statuses(), beginsByWriting: beginsByWriting(call.key),
+      current: session(of: call)?.id,
       page: isPage ? Int(call.arguments) ?? 1 : 1,
       limits: call.link.capabilities.buttons)
   }
@@ -64,7 +71,10 @@ extension Router {
   }
 
   @Sendable static func use(_ router: Router, _ call: CommandCall) async -> String? {
-    guard !call.arguments.isEmpty else { return await router.menu(call).text + "\nWhich one? /use <number|name>" }
+    guard !call.arguments.isEmpty else {
+      let menu = await router.menu(call)
+      return menu.isEmpty ? menu.text : menu.text + "\nWhich one? /use <number|name>"
+    }
     switch await router.addressable(from: call.key).choose(call.arguments.unquoted()) {
     case .one(let session):
       await router.bind(call, to: session)
@@ -86,7 +96,7 @@ extension Router {
   }
 
   @Sendable static func status(_ router: Router, _ call: CommandCall) async -> String? {
-    guard let session = await router.session(of: call) else { return nothingHere }
+    guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
     let status = await session.status()
     var lines = ["\(status.name): \(word(for: status))", "Folder: \(status.directory)"]
     if let model = status.model { lines.append("Model: \(model)" + (status.isDemo ? " (demo agent)" : "")) }
@@ -98,7 +108,7 @@ extension Router {
   }
 
   @Sendable static func stop(_ router: Router, _ call: CommandCall) async -> String? {
-    guard let session = await router.session(of: call) else { return nothingHere }
+    guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
     switch await session.abort() {
     case .nothing: return "The agent is idle: there is nothing to stop."
     case .compaction: return nil
@@ -126,7 +136,7 @@ extension Router {
 
   @Sendable static func compact(_ router: Router, _ call: CommandCall) async -> String? {
     guard let session = await router.session(of: call) else {
-      await router.settle(call.message, call.key, saying: nothingHere)
+      await router.settle(call.message, call.key, saying: router.nothingHere(call))
       return nil
     }
     let isBusy = await session.isBusy
@@ -142,7 +152,7 @@ extension Router {
   }
 
   @Sendable static func model(_ router: Router, _ call: CommandCall) async -> String? {
-    guard let session = await router.session(of: call) else { return nothingHere }
+    guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
     guard call.arguments.isEmpty else {
       await router.host.use(model: call.arguments, in: session)
       return "The next run uses \(SafeText.line(call.arguments, limit: 80))."
@@ -154,14 +164,14 @@ extension Router {
   }
 
   @Sendable static func rename(_ router: Router, _ call: CommandCall) async -> String? {
-    guard let session = await router.session(of: call) else { return nothingHere }
+    guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
     let wish = SafeText.line(call.arguments)
     guard !wish.isEmpty else { return "What shall it be called? /name <name>" }
     return "This session is now called \(await router.host.rename(session, to: wish, from: call.key))."
   }
 
   @Sendable static func closeSession(_ router: Router, _ call: CommandCall) async -> String? {
-    guard let session = await router.session(of: call) else { return nothingHere }
+    guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
     let name = await session.name
     // First its end, which watchers are told of; then nobody watches.
     await router.host.close(session)

@@ -3,6 +3,7 @@ internal import RelayWire
 /// The sessions as a list, a page at a time, and as buttons where a messenger has them. A pure value.
 struct SessionMenu {
   let text: String
+  let isEmpty: Bool
   /// Nil where there are no sessions, or no buttons.
   let buttons: [[Button]]?
 
@@ -11,12 +12,16 @@ struct SessionMenu {
   private static let longestText = 1_800
 
   /// - Parameters:
+  ///   - beginsByWriting: a message begins a session where there is none.
   ///   - current: the session that the conversation talks to.
   ///   - page: from 1.
   ///   - limits: of the messenger's buttons; nil where it has none.
-  init(sessions: [SessionStatus], current: String?, page: Int, limits: ButtonLimits?) {
+  init(
+    sessions: [SessionStatus], beginsByWriting: Bool = true, current: String?, page: Int, limits: ButtonLimits?
+  ) {
+    isEmpty = sessions.isEmpty
     guard !sessions.isEmpty else {
-      text = "There are no sessions. Write something to begin one."
+      text = "There are no sessions. " + (beginsByWriting ? "Write something to begin one." : "Begin one with /new.")
       buttons = nil
       return
     }

@@ -25,15 +25,38 @@ struct DialogRecord: Codable, Sendable, Equatable {
     }
   }
 
-  /// The question with what to reply: enough without any button.
-  var question: String {
-    var lines = ["❓ \(dialog.title)"]
+  /// The question with what to reply: enough without any button. Its title is bold where the dialect has that.
+  func question(in dialect: String, through redaction: Redaction) -> String {
+    var titles = redaction.apply(to: dialog.title).trimmingWhitespace()
+      .split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    if dialect != "plain", let first = titles.first, !first.isEmpty { titles[0] = Self.bold(first) }
+    return "❓ " + titles.joined(separator: "\n") + redaction.apply(to: "\n" + reply)
+  }
+
+  /// Marks a line of Markdown as bold, with all signs in it as they are.
+  private static func bold(_ line: String) -> String {
+    let characters = Array(line)
+    func isWord(_ index: Int) -> Bool {
+      characters.indices.contains(index) && (characters[index].isLetter || characters[index].isNumber)
+    }
+    let escaped = characters.indices.map { index -> String in
+      let sign = characters[index]
+      // Between letters it means nothing, and addresses are full of it.
+      let isPlain = sign == "_" && isWord(index - 1) && isWord(index + 1)
+      return "\\*_~`|".contains(sign) && !isPlain ? "\\\(sign)" : String(sign)
+    }
+    return "**\(escaped.joined())**"
+  }
+
+  /// What the title leaves open, and how to answer.
+  private var reply: String {
+    var lines: [String] = []
     if let message = dialog.message, !message.isEmpty { lines.append(message) }
     switch dialog.kind {
     case .confirm: lines.append("Reply yes or no.")
     case .select:
       lines += dialog.options.enumerated().map { "\($0.offset + 1). \($0.element)" }
-      lines.append("Reply with a number.")
+      lines.append("Reply with a number\(isOwn ? "" : ", or with an answer of your own").")
     case .input:
       if let placeholder = dialog.placeholder, !placeholder.isEmpty { lines.append("(\(placeholder))") }
       lines.append("Reply with your text, or /cancel.")
@@ -93,7 +116,8 @@ struct DialogRecord: Codable, Sendable, Equatable {
     return false
   }
 
-  /// Reads a typed reply: a number, a label, yes or no, or the text itself.
+  /// Reads a typed reply: a number, a label, yes or no, or the text itself. pi takes any text for a choice; a question of
+  /// our own takes its options only.
   func read(_ reply: String) -> Reading {
     let text = reply.trimmingWhitespace()
     if text.lowercased() == "/cancel" { return .answer(.cancelled, label: "cancelled") }
@@ -111,7 +135,10 @@ struct DialogRecord: Codable, Sendable, Equatable {
       if let number = Int(wish.trimmingPunctuation()), options.indices.contains(number - 1) {
         return .answer(.value(options[number - 1]), label: options[number - 1])
       }
-      return .unclear(hint: "Reply with a number from 1 to \(options.count), or /cancel.")
+      // A number that is none of the choices is a slip.
+      if !isOwn, !text.isEmpty, Int(wish.trimmingPunctuation()) == nil { return .answer(.value(text), label: text) }
+      let others = isOwn ? "" : ", with an answer of your own"
+      return .unclear(hint: "Reply with a number from 1 to \(options.count)\(others), or /cancel.")
     case .input, .editor: return .answer(.value(reply), label: reply)
     }
   }

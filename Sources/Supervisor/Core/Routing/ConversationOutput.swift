@@ -197,7 +197,7 @@ actor ConversationOutput {
     switch event {
     case .runStarted(let origin, let text):
       // What was typed elsewhere is shown here; what was typed here is known by its id.
-      if let origin, origin.conversation != key { await say("▶ \(text)", .echo) }
+      if let origin, origin.conversation != key { await say("▶ USER: \(text)", .echo) }
       // Not at once: first of all the message goes to the agent.
       runNumber += 1
       let number = runNumber
@@ -340,7 +340,7 @@ actor ConversationOutput {
   func ask(_ record: DialogRecord) async {
     await breakStream()
     await flushTools()
-    let question = redaction.apply(to: record.question)
+    let question = record.question(in: capabilities.dialect ?? "plain", through: redaction)
     let sent = await delivery.show(
       DialogShow(
         key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,

@@ -1,3 +1,4 @@
+internal import RelayConfig
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
@@ -77,8 +78,15 @@ extension Router {
     }
     // An assistant's session that has timed out is followed by the next without a word.
     for key in others where session.role == nil {
-      await say("The session \(name) was closed elsewhere; your next message begins another.", to: key)
+      let next = beginsByWriting(key) ? "Your next message begins another." : Self.choice
+      await say("The session \(name) was closed elsewhere. \(next)", to: key)
     }
+  }
+
+  /// Whether a message begins a session where there is none.
+  func beginsByWriting(_ key: ConversationKey) -> Bool {
+    guard let place = places[key], let link = place.holder.current else { return true }
+    return settings(link, place.conversation).use != .control
   }
 
   /// Stores that a conversation talks to no session.

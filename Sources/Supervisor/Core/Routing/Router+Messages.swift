@@ -287,9 +287,10 @@ extension Router {
     let call = CommandCall(name: "sessions", arguments: "", message: message, link: link)
     let menu = await menu(call)
     let why = hadOne ? "The session you talked to is no longer there." : "You talk to no session yet."
-    settle(
-      message, key, saying: "\(why) Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)",
-      buttons: menu.buttons)
+    let advice =
+      menu.isEmpty
+      ? menu.text : "Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)"
+    settle(message, key, saying: "\(why) \(advice)", buttons: menu.buttons)
   }
 
   // MARK: - Answers to questions

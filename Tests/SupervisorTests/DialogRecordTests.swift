@@ -1,0 +1,52 @@
+import PiRPC
+import Testing
+
+@testable import Supervisor
+
+@Suite struct DialogRecordTests {
+  private func record(_ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"]) -> DialogRecord {
+    DialogRecord(
+      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options), expires: nil)
+  }
+
+  @Test func `a choice takes an option, its number, or words of one's own`() {
+    let record = record(title: "Which?")
+    #expect(record.read("1") == .answer(.value("Red"), label: "Red"))
+    #expect(record.read(" 2. ") == .answer(.value("7 days"), label: "7 days"))
+    #expect(record.read("RED") == .answer(.value("Red"), label: "Red"))
+    #expect(
+      record.read("Dark purple,\nplease") == .answer(.value("Dark purple,\nplease"), label: "Dark purple,\nplease"))
+    #expect(record.read("3 days") == .answer(.value("3 days"), label: "3 days"))
+    #expect(record.read("/cancel") == .answer(.cancelled, label: "cancelled"))
+    for number in ["0", "3", "-1", "99."] {
+      guard case .unclear = record.read(number) else {
+        Issue.record("\(number) was taken for an answer")
+        continue
+      }
+    }
+  }
+
+  @Test func `a question of our own takes its options only`() {
+    let record = record(DialogRecord.ownPrefix + "1", title: "Run again?", ["Run again", "Drop"])
+    guard case .unclear(let hint) = record.read("perhaps later") else {
+      Issue.record("it was taken for an answer")
+      return
+    }
+    #expect(hint == "Reply with a number from 1 to 2, or /cancel.")
+    #expect(record.question(in: "plain", through: Redaction([])).hasSuffix("\nReply with a number."))
+  }
+
+  @Test func `the title is bold where the messenger has bold, whatever is in it`() {
+    func title(_ text: String, in dialect: String = "discord") -> String {
+      record(title: text, []).question(in: dialect, through: Redaction(["ACME_[0-9]+"]))
+        .split(separator: "\n", omittingEmptySubsequences: false).dropLast().joined(separator: "\n")
+    }
+    #expect(title("Which?") == "❓ **Which?**")
+    #expect(title("Which?", in: "plain") == "❓ Which?")
+    #expect(title(" **Run** `rm *` in snake_case? ") == #"❓ **\*\*Run\*\* \`rm \*\` in snake_case?**"#)
+    #expect(title("_x_ ~~y~~ ||z|| \\") == #"❓ **\_x\_ \~\~y\~\~ \|\|z\|\| \\**"#)
+    #expect(title("Run this?\nrm -r *") == "❓ **Run this?**\nrm -r *")
+    #expect(title("Use ACME_123?") == #"❓ **Use [redacted]?**"#)
+    #expect(title("") == "❓ ")
+  }
+}
