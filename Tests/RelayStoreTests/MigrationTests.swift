@@ -100,6 +100,19 @@ import Testing
     #expect(try await store.sessions().map(\.role) == [.owner, nil])
   }
 
+  @Test func `version 7`() async throws {
+    try make(
+      version: 7,
+      Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET homeInstance = 'm';")
+    try await expectEverything()
+    let store = try SQLiteStore(path: path)
+    #expect(try await store.sessions().map(\.shownModel) == [nil])
+    store.keepShownModelSoon("Big", of: "s")
+    store.keepShownModelSoon("Big", of: "closed meanwhile")
+    try await store.settled()
+    #expect(try await store.sessions().map(\.shownModel) == ["Big"])
+  }
+
   @Test func `version 1, damaged and repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")

@@ -85,7 +85,8 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
   }
 
   @Test func `everything is found again by the next process`() async throws {
-    let session = SessionRecord(id: "s", name: "work", directory: "/w", model: "m", wantsToolImages: true, home: place)
+    let session = SessionRecord(
+      id: "s", name: "work", directory: "/w", model: "m", wantsToolImages: true, home: place, shownModel: "Big")
     let binding = Binding(key: place, conversation: Conversation(id: "c1", kind: .dm), session: "s")
     do {
       let store = try SQLiteStore(path: path)

@@ -216,10 +216,12 @@ package struct SessionRecord: Sendable, Equatable {
   package var knowsDemo: Bool
   /// The conversation that began it.
   package var home: ConversationKey?
+  /// The model that its agent named last, as people are shown it.
+  package var shownModel: String?
 
   package init(
     id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil,
-    knowsDemo: Bool = false, home: ConversationKey? = nil
+    knowsDemo: Bool = false, home: ConversationKey? = nil, shownModel: String? = nil
   ) {
     self.id = id
     self.name = name
@@ -229,6 +231,7 @@ package struct SessionRecord: Sendable, Equatable {
     self.role = role
     self.knowsDemo = knowsDemo
     self.home = home
+    self.shownModel = shownModel
   }
 }
 

@@ -5,14 +5,24 @@ extension SQLiteStore {
     try await commits.write { connection in
       try connection.run(
         """
-        INSERT INTO session (id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO session (id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation,
+          shownModel)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
           wantsToolImages = excluded.wantsToolImages, role = excluded.role, knowsDemo = excluded.knowsDemo,
-          homeInstance = excluded.homeInstance, homeConversation = excluded.homeConversation
+          homeInstance = excluded.homeInstance, homeConversation = excluded.homeConversation,
+          shownModel = excluded.shownModel
         """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
         .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue), .integer(session.knowsDemo ? 1 : 0),
-        .text(session.home?.instance), .text(session.home?.conversation))
+        .text(session.home?.instance), .text(session.home?.conversation), .text(session.shownModel))
+    }
+  }
+
+  package func keepShownModelSoon(_ model: String, of session: String) {
+    commits.write {
+      try $0.run("UPDATE session SET shownModel = ? WHERE id = ?", .text(model), .text(session))
+    } then: { [report] outcome in
+      if case .failure(let error) = outcome { report("the model of a session could not be stored: \(error)") }
     }
   }
 
@@ -30,7 +40,7 @@ extension SQLiteStore {
     try await read { connection in
       try connection.rows(
         """
-        SELECT id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation
+        SELECT id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation, shownModel
         FROM session ORDER BY number
         """
       ) { row in
@@ -40,7 +50,7 @@ extension SQLiteStore {
           knowsDemo: row.integer(6) != 0,
           home: row.optionalText(7).flatMap { instance in
             row.optionalText(8).map { ConversationKey(instance: instance, conversation: $0) }
-          })
+          }, shownModel: row.optionalText(9))
       }
     }
   }

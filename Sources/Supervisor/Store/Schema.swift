@@ -1,7 +1,7 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes]
+  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels]
 
   static var version: Int { migrations.count }
 
@@ -103,5 +103,10 @@ enum Schema {
       homeInstance = (SELECT instance FROM binding WHERE session = session.id),
       homeConversation = (SELECT conversation FROM binding WHERE session = session.id)
     WHERE role IS NOT NULL AND (SELECT count(*) FROM binding WHERE session = session.id) = 1;
+    """
+
+  private static let shownModels = """
+    -- The model that the session's agent named last.
+    ALTER TABLE session ADD COLUMN shownModel TEXT;
     """
 }

@@ -68,6 +68,8 @@ package protocol Store: Sendable {
   func saveSession(_ session: SessionRecord) async throws
   /// Stores whether people have been told that the demo agent answers in a session.
   func setKnowsDemo(_ knowsDemo: Bool, in session: String) async throws
+  /// Keeps the model that people are shown, of a session that is stored. With some later commit: the agent tells it again.
+  func keepShownModelSoon(_ model: String, of session: String)
   /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
   func removeSession(_ id: String) async throws
   /// In the order they were made.

@@ -227,7 +227,7 @@ actor ConversationOutput {
     case .timedOut(_, let limit):
       await breakStream()
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
-    case .dialogOpened, .dialogWithdrawn, .questionsOver, .messageGiven: break
+    case .dialogOpened, .dialogWithdrawn, .questionsOver, .messageGiven, .nameOrModelChanged: break
     case .runEnded(let message, let end, let stage):
       await endRun(end, of: message)
       if isIncomplete, end == .completed {

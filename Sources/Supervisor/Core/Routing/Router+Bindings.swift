@@ -54,7 +54,6 @@ extension Router {
       log("\(key): the choice of a session could not be stored: \(error)")
     }
     if let output = places[key]?.output { watchers.watch(session.id, key, output) }
-    await showWatched(session, by: key.instance)
   }
 
   /// The conversation talks to no session from now on.
@@ -64,7 +63,6 @@ extension Router {
       watchers.drop(key)
       output.post(.detached)
     }
-    await showWatched(nil, by: key.instance)
   }
 
   /// The session is closed: nobody talks to it any more. Who does not look on now is told with the next message.

@@ -19,8 +19,8 @@ package actor Router: PluginAudience {
   let timekeeper: Timekeeper
   let machine: Config.Machine
   var makingMain: Task<Session, Never>?
-  /// The session that each messenger shows itself to be watching.
-  private var watched: [String: String] = [:]
+  /// What each messenger's bot shows itself to be watching.
+  var activities: [String: Activity] = [:]
   let deliveries: Config.DeliverySettings
   let log: @Sendable (String) -> Void
   /// A terminal will not be back: its folders can go.
@@ -97,6 +97,7 @@ package actor Router: PluginAudience {
     watchers.whenAskedUnseen { [unowned self, nursery] record, key in
       nursery.add { [self] in await tellOfQuestion(record, to: key) }
     }
+    watchers.whenChanged { [unowned self, nursery] in nursery.add { [self] in await showWatched() } }
     await nursery.run()
   }
 
@@ -145,7 +146,7 @@ package actor Router: PluginAudience {
     }
     if link.messenger?.conversations.values.contains(where: { $0.use == .assistant }) == true { beginAssistantWork() }
     await recover(link)
-    await showWatched(link)
+    showWatched()
     guard link.capabilities.commandsMenu == true else { return }
     nursery.add { [log] in
       do {
@@ -270,34 +271,6 @@ package actor Router: PluginAudience {
   func say(_ text: String, to key: ConversationKey, about message: String? = nil) async {
     places[key]?.output.post(
       .say(text, .notice, buttons: nil, replyTo: message.flatMap { MessageEnd.isInteraction($0) ? $0 : nil }))
-  }
-
-  // MARK: - What a messenger shows itself to be watching
-
-  func showWatched(_ session: Session?, by instance: String) async {
-    // Everybody sees it.
-    let session = session.flatMap { AddressableSessions.permits($0, to: nil) ? $0 : nil }
-    watched[instance] = session?.id
-    guard let link = holders[instance]?.current, link.capabilities.presence == true else { return }
-    let status = await session?.status()
-    let text = status.map { status in status.name + (status.model.map { " (\($0))" } ?? "") }
-    nursery.add { [log] in
-      do { _ = try await link.request(PresenceSet(text: text)) } catch {
-        log("\(link.name): its presence could not be set: \(error)")
-      }
-    }
-  }
-
-  /// After a restart of the daemon nobody knows which choice was the last: one of them.
-  private func showWatched(_ link: PluginLink) async {
-    guard link.capabilities.presence == true else { return }
-    do {
-      var id = watched[link.name]
-      if id == nil { id = try await store.bindings(of: link.name).last?.session }
-      if let id, let session = await host.session(id) { await showWatched(session, by: link.name) }
-    } catch {
-      log("\(link.name): what it watches could not be read: \(error)")
-    }
   }
 
   /// How a conversation is set up.

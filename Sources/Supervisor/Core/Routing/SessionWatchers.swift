@@ -13,6 +13,9 @@ final class SessionWatchers: Sendable {
   /// Told of questions over a message whose conversation watches no more.
   private let askedUnseen = Locked<(@Sendable (DialogRecord, ConversationKey) -> Void)?>(nil)
 
+  /// Told when a conversation begins or ceases to watch, or a session's name or model is another.
+  private let changed = Locked<(@Sendable () -> Void)?>(nil)
+
   init(dialogs: DialogBroker) {
     self.dialogs = dialogs
   }
@@ -23,6 +26,17 @@ final class SessionWatchers: Sendable {
 
   func whenAskedUnseen(_ told: @escaping @Sendable (DialogRecord, ConversationKey) -> Void) {
     askedUnseen.withLock { $0 = told }
+  }
+
+  func whenChanged(_ told: @escaping @Sendable () -> Void) { changed.withLock { $0 = told } }
+
+  private func noteChange() { changed.withLock { $0 }?() }
+
+  /// The sessions that an instance's conversations watch.
+  func sessions(watchedFrom instance: String) -> Set<String> {
+    watchers.withLock { watchers in
+      Set(watchers.filter { $0.value.keys.contains { $0.instance == instance } }.keys)
+    }
   }
 
   /// The conversation watches this session, and no other any more.
@@ -36,6 +50,7 @@ final class SessionWatchers: Sendable {
       watchers[session, default: [:]][key] = output
       return (hasMoved, isNew)
     }
+    if hasMoved || isNew { noteChange() }
     if hasMoved { output.post(.detached) }
     // What is typed here from now on would answer them: they are to be seen.
     if isNew { for record in dialogs.all(of: session) { output.post(.ask(record)) } }
@@ -55,11 +70,13 @@ final class SessionWatchers: Sendable {
     watchers.withLock { watchers in
       for session in watchers.keys { watchers[session]?[key] = nil }
     }
+    noteChange()
   }
 
   /// Ends all watching of a session; answers who did.
   func forget(_ session: String) -> [ConversationKey] {
-    watchers.withLock { watchers in
+    defer { noteChange() }
+    return watchers.withLock { watchers in
       (watchers.removeValue(forKey: session) ?? [:]).keys.map { $0 }
     }
   }
@@ -87,6 +104,7 @@ final class SessionWatchers: Sendable {
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
       settle(record, .unanswered(why: "withdrawn: \(why)"))
+    case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let stage):
       post(.event(event), to: session)

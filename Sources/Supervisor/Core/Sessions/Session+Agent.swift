@@ -71,7 +71,7 @@ extension Session {
     commands = nil
     nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
-      state = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
+      learn(try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self), through: connection)
     } catch {
       // It ends no run: none has begun.
       self.connection = nil

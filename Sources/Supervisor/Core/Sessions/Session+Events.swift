@@ -86,7 +86,11 @@ extension Session {
       if !response.success, run?.accepted == false {
         endRun(.ended(.failed(response.error ?? "the agent refused the message")))
       }
-    case .sessionName(let name?): if !name.isEmpty { self.name = name }
+    case .sessionName(let name?):
+      if !name.isEmpty, name != self.name {
+        self.name = name
+        emit(.nameOrModelChanged)
+      }
     case .compactionEnd:
       notice(of: event)
       resumeHandling()

@@ -72,7 +72,7 @@ extension Session {
     isRestored = false
     holdings = nil
     agent = handover.program
-    state = handover.state
+    if let state = handover.state { learn(state, through: connection) }
     lastLeaf = handover.lastLeaf
     settles = handover.settles
     restarts = handover.restarts

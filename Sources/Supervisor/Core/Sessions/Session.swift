@@ -57,6 +57,8 @@ package actor Session {
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
   var leaving: PiConnection?
   var state: PiState?
+  /// The model that people are shown: the agent's, as last told, or one that was chosen since.
+  var shownModel: String?
   /// The session's last entry when it was last asked for: only what is newer is asked for again.
   var lastLeaf: String?
   var agent: AgentProgram?
@@ -108,6 +110,7 @@ package actor Session {
     role = record.role
     knowsDemo = record.knowsDemo
     home = record.home
+    shownModel = record.shownModel
     self.memory = memory
     self.pi = pi
     self.settings = settings
@@ -121,7 +124,7 @@ package actor Session {
   package func status() -> SessionStatus {
     SessionStatus(
       id: id, name: name, directory: directory, activity: activity,
-      model: state?.model.map { $0.name ?? $0.id } ?? model ?? pi.model, pid: connection?.child.pid,
+      model: shownModel ?? model ?? pi.model, pid: connection?.child.pid,
       queued: queue.count,
       openDialogs: openDialogs.count + questions.count, sessionFile: state?.sessionFile, restarts: restarts,
       isDemo: agent?.isDemo ?? false)
@@ -130,7 +133,7 @@ package actor Session {
   var record: SessionRecord {
     SessionRecord(
       id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role,
-      knowsDemo: knowsDemo, home: home)
+      knowsDemo: knowsDemo, home: home, shownModel: shownModel)
   }
 
   /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.
@@ -229,6 +232,7 @@ package actor Session {
 
   package func rename(_ new: String) async {
     name = new
+    emit(.nameOrModelChanged)
     guard let connection else { return }
     _ = try? await connection.send(.setSessionName(new), within: pi.answerTimeout)
   }
@@ -237,7 +241,23 @@ package actor Session {
   /// person's own settings.
   package func use(model new: String) async {
     model = new
+    shownModel = new
+    emit(.nameOrModelChanged)
     if isIdle { await stopAgent() } else { restartsForModel = true }
+  }
+
+  /// The agent has told its state: its model is shown, even when it sleeps, and by the next daemon.
+  func learn(_ told: PiState, through connection: PiConnection) {
+    guard self.connection === connection else { return }
+    state = told
+    // Another one has been chosen, which the agent has from its next start on.
+    guard !restartsForModel else { return }
+    guard let model = told.model.map({ SafeText.line($0.name ?? $0.id, limit: 80) }), model != shownModel else {
+      return
+    }
+    shownModel = model
+    surroundings.store.keepShownModelSoon(model, of: id)
+    emit(.nameOrModelChanged)
   }
 
   /// The agent's own commands, where it has told them.

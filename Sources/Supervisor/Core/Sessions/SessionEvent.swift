@@ -16,6 +16,8 @@ package enum SessionEvent: Sendable, Equatable {
   case toolStarted(id: String, name: String, arguments: JSONValue)
   case toolEnded(id: String, name: String, failed: Bool, images: [PiImage])
   case notice(String)
+  /// People are shown another name or model of the session.
+  case nameOrModelChanged
   /// The run takes longer than it may, and is stopped.
   case timedOut(MessageKey?, after: Duration)
   case dialogOpened(PiDialog, of: MessageKey?)

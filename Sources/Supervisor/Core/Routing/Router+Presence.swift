@@ -1,0 +1,52 @@
+internal import RelayPipes
+internal import RelayStore
+internal import RelayWire
+
+// What a messenger's bot shows as its activity. Everybody sees it, so it names only what everybody may address: the
+// session that the messenger's conversations watch where that is one, otherwise how many there are.
+extension Router {
+  /// The activity of a messenger, as far as its present process has been told.
+  struct Activity {
+    let link: PluginLink
+    /// `nil`: nothing has been told, and what it shows is not known.
+    var told: String??
+    /// Something has changed since it was looked at.
+    var isStale = false
+    var isBeingTold = false
+  }
+
+  /// Looks again what each messenger's bot is to show.
+  func showWatched() {
+    for link in holders.values.compactMap(\.current) where link.capabilities.presence == true {
+      if activities[link.name]?.link !== link { activities[link.name] = Activity(link: link) }
+      activities[link.name]?.isStale = true
+      guard activities[link.name]?.isBeingTold == false else { continue }
+      activities[link.name]?.isBeingTold = true
+      nursery.add { [self] in await tellActivity(link) }
+    }
+  }
+
+  /// One at a time for each messenger: the last that is told is the present one.
+  private func tellActivity(_ link: PluginLink) async {
+    while activities[link.name]?.link === link, activities[link.name]?.isStale == true {
+      activities[link.name]?.isStale = false
+      let text = await activity(of: link.name)
+      if let told = activities[link.name]?.told, told == text { continue }
+      do {
+        _ = try await link.request(PresenceSet(text: text))
+        if activities[link.name]?.link === link { activities[link.name]?.told = .some(text) }
+      } catch {
+        log("\(link.name): its presence could not be set: \(error)")
+      }
+    }
+    if activities[link.name]?.link === link { activities[link.name]?.isBeingTold = false }
+  }
+
+  private func activity(of instance: String) async -> String? {
+    let watched = watchers.sessions(watchedFrom: instance)
+    let sessions = AddressableSessions(from: nil, among: await host.all()).sessions.filter { watched.contains($0.id) }
+    guard sessions.count == 1 else { return sessions.isEmpty ? nil : "\(sessions.count) sessions" }
+    let status = await sessions[0].status()
+    return status.name + (status.model.map { " (\($0))" } ?? "")
+  }
+}

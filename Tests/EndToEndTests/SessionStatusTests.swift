@@ -1,0 +1,58 @@
+import FoundationEssentials
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// What people are shown of how a session is doing: by `/status`, and by the bot's activity.
+  @Suite struct SessionStatusTests {
+    private static func say(_ text: String, id: String, in place: String = "c1", at relay: RelayFixture) async throws {
+      try await relay.messenger.say(text, id: id, in: place)
+      _ = await relay.messenger.waitForOutcome(of: id)
+    }
+
+    private static func status(_ id: String, at relay: RelayFixture) async throws -> [String] {
+      try await say("/status", id: id, at: relay)
+      return await relay.messenger.texts().last?.split(separator: "\n").map(String.init) ?? []
+    }
+
+    @Test func `a session that sleeps shows its model after a restart of the daemon`() async throws {
+      try await RelayFixture.run { relay in
+        try await Self.say("hello", id: "1", at: relay)
+        try await relay.killAndStart()
+        #expect(try await Self.status("2", at: relay).contains("Model: Demo"))
+        #expect(try await relay.status().sessions.map(\.model) == ["Demo"])
+        #expect(try await relay.status().sessions.compactMap(\.pid).isEmpty, "it was not woken for this")
+        try await Self.say("/model text-only", id: "3", at: relay)
+        #expect(try await Self.status("4", at: relay).contains("Model: text-only"))
+      }
+    }
+
+    @Test func `the bot's activity follows name, model, wake and close, and is of one session only`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.presence = true
+      try await RelayFixture.run(capabilities: capabilities) { relay in
+        func expectActivity(_ text: String?) async { await relay.messenger.wait { $0.presences.last == .some(text) } }
+        try await Self.say("/new alpha", id: "1", at: relay)
+        await expectActivity("alpha")
+        try await Self.say("hello", id: "2", at: relay)
+        await expectActivity("alpha (Demo)")
+        try await Self.say("/name beta", id: "3", at: relay)
+        await expectActivity("beta (Demo)")
+        try await Self.say("/model other", id: "4", at: relay)
+        await expectActivity("beta (other)")
+        try await Self.say("/new gamma", id: "5", in: "c2", at: relay)
+        await expectActivity("2 sessions")
+        try await Self.say("/use beta", id: "6", in: "c2", at: relay)
+        await expectActivity("beta (other)")
+        try await relay.crash("fake/default")
+        await relay.messenger.wait { $0.generation == 2 && $0.presences.suffix(1) == ["beta (other)"] }
+        try await relay.killAndStart()
+        await relay.messenger.wait { $0.generation == 3 && $0.presences.suffix(1) == ["beta (other)"] }
+        try await Self.say("/close", id: "7", at: relay)
+        await expectActivity(nil)
+      }
+    }
+  }
+}
