@@ -73,6 +73,7 @@ private actor Conversation {
     func say(_ line: String) throws { try outbox.send(Array((line + "\n").utf8)) }
     for prompt in prompts {
       try say(#"{"id":"p","type":"prompt","message":"\#(prompt)"}"#)
+      try say(#"{"id":"t","type":"get_session_stats"}"#)
       try say(#"{"id":"s","type":"get_state"}"#)
       while let line = await arrived.next() {
         lines.append(line)

@@ -17,6 +17,31 @@ extension EndToEnd {
       return await relay.messenger.texts().last?.split(separator: "\n").map(String.init) ?? []
     }
 
+    @Test func `the status tells what the agent knows of its session, and what is changed in its repository`()
+      async throws
+    {
+      try await RelayFixture.run(sessions: "roots: [/tmp]") { relay in
+        let folder = relay.scratch.path + "/repository"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let made = try await Command.run("/usr/bin/git", ["init", "-q", "-b", "topic", folder], environment: [:])
+        #expect(made.exit == .exited(0))
+        try await Self.say("/new work --in \(folder)", id: "1", at: relay)
+        #expect(try await Self.status("2", at: relay).contains("Branch: topic, clean"))
+        try await Self.say("hello", id: "3", at: relay)
+        for name in ["a", "b"] { try Data().write(to: URL(filePath: "\(folder)/\(name)")) }
+        let status = try await Self.status("4", at: relay)
+        #expect(status.contains("Branch: topic, 2 changes that are not committed"))
+        #expect(status.contains("Model: Demo (thinking: off)"))
+        #expect(status.contains { $0.hasPrefix("Context: ") && $0.contains(" of 128k tokens (0.") }, "\(status)")
+        #expect(status.contains { $0.hasPrefix("Tokens: ") && $0.hasSuffix(" out; cost $0") }, "\(status)")
+        try await relay.messenger.say("/slow 60", id: "5")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("later", id: "6")
+        await relay.messenger.waitForText("Queued")
+        #expect(try await Self.status("7", at: relay).first == "work: working, 1 waiting")
+      }
+    }
+
     @Test func `a session that sleeps shows its model after a restart of the daemon`() async throws {
       try await RelayFixture.run { relay in
         try await Self.say("hello", id: "1", at: relay)

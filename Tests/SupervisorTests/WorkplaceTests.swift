@@ -19,4 +19,39 @@ import Testing
     #expect(Workplace.branch(of: folder + "/side") == "0123456789ab")
     #expect(Workplace.branch(of: "/") == nil)
   }
+
+  @Test(
+    arguments: [
+      (["/run/systemd/container": "systemd-nspawn\n", "/.dockerenv": ""], "systemd-nspawn"),
+      (["/run/systemd/container": "\n", "/.dockerenv": ""], "docker"),
+      (["/run/.containerenv": "engine=\"podman-4.3.1\"\nname=\"x\"\n"], "podman"),
+      (["/run/.containerenv": ""], "podman"),
+      (["/proc/self/cgroup": "0::/docker/0123abc\n"], "docker"),
+      (["/proc/self/cgroup": "12:pids:/x\n0::/system.slice/docker-0123abc.scope\n"], "docker"),
+      (["/proc/self/cgroup": "0::/lxc.payload.box/init.scope\n"], "lxc"),
+      (["/proc/self/cgroup": "1:name=systemd:/lxc/box"], "lxc"),
+      (["/proc/self/cgroup": "0::/machine.slice/libpod-0123abc.scope"], "podman"),
+      (["/proc/self/cgroup": "0::/kubepods.slice/kubepods-burstable.slice/x"], "kubernetes"),
+      (["/proc/self/cgroup": "0::/system.slice/docker.service\n"], nil), (["/proc/self/cgroup": "0::/"], nil),
+      ([:], nil),
+    ] as [([String: String], String?)])
+  func `the kind of container is known by what it leaves`(files: [String: String], kind: String?) {
+    #expect(Workplace.container { files[$0] } == kind)
+  }
+
+  @Test func `a disk is nearly full when little is left, by share and by size`() {
+    func isNearlyFull(_ free: UInt64, _ total: UInt64) -> Bool {
+      Workplace.Space(free: free, total: total).isNearlyUsedUp
+    }
+    let gigabyte: UInt64 = 1_000_000_000
+    #expect(isNearlyFull(0, 20 * gigabyte) && isNearlyFull(gigabyte - 1, 20 * gigabyte))
+    #expect(!isNearlyFull(gigabyte, 20 * gigabyte))
+    // A large disk has room for long.
+    #expect(!isNearlyFull(5 * gigabyte, 4_000 * gigabyte) && isNearlyFull(5 * gigabyte - 1, 4_000 * gigabyte))
+    #expect(!isNearlyFull(0, 0))
+    #expect(
+      Workplace.Space(free: 1_260_000_000, total: 50 * gigabyte).description == "1.2 GB free of 50 GB")
+    #expect(Workplace.Space(free: 12_000, total: 500_000_000).description == "12 kB free of 500 MB")
+    #expect(Workplace.fullDisks(of: ["/proc", "/there/is/none"]).isEmpty)
+  }
 }

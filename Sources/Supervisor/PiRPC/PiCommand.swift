@@ -19,6 +19,7 @@ package enum PiCommand: Sendable, Equatable {
   case clearQueue
   case compact(instructions: String?)
   case getState
+  case getSessionStats
   case getCommands
   case getAvailableModels
   /// Entries after the one named, or all.
@@ -33,6 +34,7 @@ package enum PiCommand: Sendable, Equatable {
     case .clearQueue: "clear_queue"
     case .compact: "compact"
     case .getState: "get_state"
+    case .getSessionStats: "get_session_stats"
     case .getCommands: "get_commands"
     case .getAvailableModels: "get_available_models"
     case .getEntries: "get_entries"
@@ -57,7 +59,7 @@ package enum PiCommand: Sendable, Equatable {
     case .compact(let instructions): add("customInstructions", instructions)
     case .getEntries(let since): add("since", since)
     case .setSessionName(let name): add("name", name)
-    case .abort, .clearQueue, .getState, .getCommands, .getAvailableModels: break
+    case .abort, .clearQueue, .getState, .getSessionStats, .getCommands, .getAvailableModels: break
     }
     return line + [UInt8(ascii: "}"), 0x0A]
   }

@@ -111,6 +111,7 @@ package struct PiState: Codable, Sendable, Equatable {
     package var contextWindow: Int?
   }
   package var model: Model?
+  package var thinkingLevel: String?
   package var isStreaming: Bool?
   package var isCompacting: Bool?
   package var sessionFile: String?

@@ -81,6 +81,7 @@ package actor Agent {
       emit(lines.response(command.id, type, data: ["removed": .array(removed.map(OrderedJSON.string))]))
     case "compact": compact(command.id)
     case "get_state": emit(lines.response(command.id, type, data: state))
+    case "get_session_stats": emit(lines.response(command.id, type, data: stats))
     case "get_entries" where options.dialect == .current:
       if let entries = session.entries(since: command.since) {
         let leaf = session.lastEntry.map(OrderedJSON.string) ?? .null
@@ -116,8 +117,42 @@ package actor Agent {
     [
       "id": .string(lines.model), "name": "Demo", "api": "demo", "provider": "demo", "baseUrl": "",
       "reasoning": false, "input": lines.model == "text-only" ? ["text"] : ["text", "image"],
-      "cost": ["input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0], "contextWindow": 128_000, "maxTokens": 16_384,
+      "cost": ["input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0], "contextWindow": .integer(Self.contextWindow),
+      "maxTokens": 16_384,
     ]
+  }
+
+  private static let contextWindow = 128_000
+
+  private var stats: OrderedJSON {
+    var members: [(String, OrderedJSON)] = []
+    if let path = session.path { members.append(("sessionFile", .string(path))) }
+    let counts = session.counts
+    members += [
+      ("sessionId", .string(session.id)), ("userMessages", .integer(counts.userMessages)),
+      ("assistantMessages", .integer(counts.assistantMessages)), ("toolCalls", .integer(counts.toolResults)),
+      ("toolResults", .integer(counts.toolResults)), ("totalMessages", .integer(session.messageCount)),
+      (
+        "tokens",
+        [
+          "input": .integer(counts.inputTokens), "output": .integer(counts.outputTokens), "cacheRead": 0,
+          "cacheWrite": 0, "total": .integer(counts.tokens),
+        ]
+      ), ("cost", 0),
+    ]
+    // Older releases do not tell it.
+    if options.dialect == .current {
+      let percent = Double(counts.tokens) * 100 / Double(Self.contextWindow)
+      members.append(
+        (
+          "contextUsage",
+          [
+            "tokens": .integer(counts.tokens), "contextWindow": .integer(Self.contextWindow),
+            "percent": .raw("\(percent)"),
+          ]
+        ))
+    }
+    return .object(members)
   }
 
   private var state: OrderedJSON {

@@ -8,8 +8,29 @@ struct SessionFile {
   private(set) var entries: [OrderedJSON] = []
   private(set) var lastEntry: String?
   private(set) var messageCount = 0
+  private(set) var counts = Counts()
   private var written = 0
   private var persists = false
+
+  /// What `get_session_stats` tells. There is no model that would count tokens: four bytes are taken for one.
+  struct Counts {
+    private(set) var userMessages = 0
+    private(set) var assistantMessages = 0
+    private(set) var toolResults = 0
+    private(set) var inputTokens = 0
+    private(set) var outputTokens = 0
+
+    var tokens: Int { inputTokens + outputTokens }
+
+    mutating func add(_ role: String, bytes: Int) {
+      switch role {
+      case "user": userMessages += 1
+      case "assistant": assistantMessages += 1
+      default: toolResults += 1
+      }
+      if role == "assistant" { outputTokens += bytes / 4 } else { inputTokens += bytes / 4 }
+    }
+  }
 
   private struct Stored: Decodable {
     struct Message: Decodable { var role: String }
@@ -53,7 +74,10 @@ struct SessionFile {
       else { continue }
       entries.append(.raw(String(decoding: line, as: UTF8.self)))
       lastEntry = entry
-      if stored.message != nil { messageCount += 1 }
+      if let message = stored.message {
+        messageCount += 1
+        counts.add(message.role, bytes: line.count)
+      }
     }
     persists = !entries.isEmpty
     written = entries.count
@@ -68,6 +92,7 @@ struct SessionFile {
     ])
     lastEntry = entry
     messageCount += 1
+    counts.add(role, bytes: message.text.utf8.count)
     if role == "assistant" { persists = true }
     try write()
   }

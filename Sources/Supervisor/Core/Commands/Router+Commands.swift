@@ -97,11 +97,22 @@ extension Router {
 
   @Sendable static func status(_ router: Router, _ call: CommandCall) async -> String? {
     guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
+    let figures = await session.figures()
     let status = await session.status()
     var lines = ["\(status.name): \(word(for: status))", "Folder: \(status.directory)"]
-    if let model = status.model { lines.append("Model: \(model)" + (status.isDemo ? " (demo agent)" : "")) }
-    if let branch = Workplace.branch(of: status.directory) { lines.append("Branch: \(SafeText.line(branch))") }
-    if Workplace.isContainer { lines.append("In a container.") }
+    if let model = status.model {
+      let remarks = [
+        status.isDemo ? "demo agent" : nil, figures.thinkingLevel.map { "thinking: \(SafeText.line($0))" },
+      ].compactMap(\.self)
+      lines.append("Model: \(model)" + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: "; ")))"))
+    }
+    lines += figures.lines
+    if let branch = Workplace.branch(of: status.directory) {
+      let changes = await router.host.changes(in: status.directory)
+      lines.append("Branch: \(SafeText.line(branch))" + (changes.map { ", \($0)" } ?? ""))
+    }
+    if let container = Workplace.container() { lines.append("Container: \(container)") }
+    lines += Workplace.fullDisks(of: [status.directory, router.host.surroundings.folders.home])
     if status.openDialogs > 0 { lines.append("Waiting for your answer to a question.") }
     if status.restarts > 0 { lines.append("The agent was restarted \(status.restarts) time(s).") }
     return lines.joined(separator: "\n")

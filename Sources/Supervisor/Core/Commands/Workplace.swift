@@ -28,6 +28,4 @@ enum Workplace {
       String(decoding: data.prefix(1_000), as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
     }
   }
-
-  static var isContainer: Bool { access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 }
 }

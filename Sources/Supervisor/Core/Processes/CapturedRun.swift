@@ -15,7 +15,7 @@ struct CapturedRun: Sendable {
   }
 
   /// Lines kept of each stream.
-  private static let mostLines = 1_000
+  static let mostLines = 1_000
 
   /// - Parameters:
   ///   - input: what it reads; nil for the end of file at once.

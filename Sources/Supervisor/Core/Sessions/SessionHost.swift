@@ -7,7 +7,7 @@ internal import RelayStore
 package actor SessionHost {
   private let settings: Config.Sessions
   private let pi: Config.Pi
-  private let surroundings: SessionSurroundings
+  let surroundings: SessionSurroundings
   nonisolated let assistant: AssistantSetup
   private let nursery = Nursery(usual: globalConcurrentExecutor)
   private var sessions: [String: Session] = [:]
