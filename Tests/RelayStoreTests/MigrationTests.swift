@@ -100,9 +100,9 @@ import Testing
     #expect(try await store.sessions().map(\.role) == [.owner, nil])
   }
 
-  @Test func `version 7`() async throws {
+  @Test func `version 8`() async throws {
     try make(
-      version: 7,
+      version: 8,
       Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET homeInstance = 'm';")
     try await expectEverything()
     let store = try SQLiteStore(path: path)
@@ -111,6 +111,22 @@ import Testing
     store.keepShownModelSoon("Big", of: "closed meanwhile")
     try await store.settled()
     #expect(try await store.sessions().map(\.shownModel) == ["Big"])
+  }
+
+  @Test func `the key of an answer without its words is replaced by the words`() async throws {
+    try make(
+      version: 6,
+      """
+      INSERT INTO outbound (key, instance, conversation, kind, body, isOpen) VALUES
+        ('k1', 'm', 'c', 5, '{"key":"k1","conversation":"c","text":"","role":"answer","streaming":true}', 1);
+      """)
+    let store = try SQLiteStore(path: path)
+    let left = try #require(try await store.unfinishedOutbound(of: "m").first)
+    #expect(left.record.hasKeyOnly && left.message == nil)
+    let words = MessageSend(key: "k1", conversation: "c", text: "words", role: .answer)
+    let record = OutboundRecord(key: "k1", conversation: left.record.conversation, request: .message(words))
+    try await store.recordOutbound([record], ending: nil, closing: nil, superseding: "k1")
+    #expect(try await store.unfinishedOutbound(of: "m").map(\.record) == [record])
   }
 
   @Test func `version 1, damaged and repaired`() async throws {

@@ -113,8 +113,8 @@ package struct OutboundRecord: Sendable, Equatable {
     }
   }
 
-  /// Only the key was known yet of the message that was going to be sent.
-  package var isReserved: Bool {
+  /// Of an earlier version, which recorded the key of an answer before its words.
+  package var hasKeyOnly: Bool {
     guard case .message(let message) = request else { return false }
     return message.streaming == true && message.text.isEmpty
   }

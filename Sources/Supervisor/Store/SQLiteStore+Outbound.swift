@@ -24,7 +24,7 @@ extension OutboundRecord.Request {
 
   fileprivate init(code: Int, _ body: [UInt8]) throws {
     switch code {
-    case 0, OutboundRecord.reserved: self = .message(try JSONCoding.decode(MessageSend.self, from: body))
+    case 0, Self.keyOnly: self = .message(try JSONCoding.decode(MessageSend.self, from: body))
     case 1: self = .file(try JSONCoding.decode(FileSend.self, from: body))
     case 2: self = .dialog(try JSONCoding.decode(DialogShow.self, from: body))
     case 3: self = .edit(try JSONCoding.decode(MessageEdit.self, from: body))
@@ -32,13 +32,9 @@ extension OutboundRecord.Request {
     default: throw StoreError("something to be sent is of kind \(code), which this version does not know")
     }
   }
-}
 
-extension OutboundRecord {
-  /// A key without its message yet, where the kind of a request is written down.
-  fileprivate static let reserved = 5
-
-  fileprivate var code: Int { isReserved ? Self.reserved : request.code }
+  /// The kind of an answer whose key was recorded before its words; not written any more.
+  fileprivate static let keyOnly = 5
 }
 
 extension OutboundResult {
@@ -77,14 +73,16 @@ extension SQLiteStore {
       if let ending { try Self.end(ending, at: time, connection) }
       if let closing { try Self.close(closing, connection) }
       if let superseding {
-        try Self.release(superseding, connection)
+        try connection.run(
+          "DELETE FROM outbound WHERE key = ? AND kind = ? AND settledAt IS NULL", .text(superseding),
+          .integer(OutboundRecord.Request.keyOnly))
         try Self.settle(superseding, .abandoned, at: time, connection)
       }
       for (record, body) in rows {
         try connection.run(
           "INSERT INTO outbound (key, instance, conversation, kind, body, isOpen) VALUES (?, ?, ?, ?, ?, ?)",
           .text(record.key), .text(record.conversation.instance), .text(record.conversation.conversation),
-          .integer(record.code), .blob(body), .integer(record.isOpen ? 1 : 0))
+          .integer(record.request.code), .blob(body), .integer(record.isOpen ? 1 : 0))
       }
     }
   }
@@ -118,20 +116,6 @@ extension SQLiteStore {
     } then: { [report] outcome in
       if case .failure(let error) = outcome { report("that a send failed could not be stored: \(error)") }
     }
-  }
-
-  package func releaseOutboundSoon(_ key: String) {
-    commits.writeAlong {
-      try Self.release(key, $0)
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("that nothing is sent under a key could not be stored: \(error)") }
-    }
-  }
-
-  private static func release(_ key: String, _ connection: SQLiteConnection) throws {
-    try connection.run(
-      "DELETE FROM outbound WHERE key = ? AND kind = ? AND settledAt IS NULL", .text(key),
-      .integer(OutboundRecord.reserved))
   }
 
   package func result(of key: String) async throws -> OutboundResult? {
@@ -187,7 +171,7 @@ extension SQLiteStore {
         """
         SELECT instance, sum(settledAt IS NULL), sum(ifnull(result = 1, 0)), detail,
           max(CASE WHEN result = 1 THEN settledAt END)
-        FROM outbound WHERE settledAt IS NULL AND kind <> \(OutboundRecord.reserved) OR result = 1
+        FROM outbound WHERE settledAt IS NULL OR result = 1
         GROUP BY instance ORDER BY instance
         """
       ) { row in

@@ -45,7 +45,7 @@ package protocol Store: Sendable {
 
   /// Records what is about to be sent and, in the same step, the end of the message that it reports, that what was sent
   /// under the key `closing` needs no further change, and that it takes the place of what is recorded as `superseding`
-  /// (which may be the key of a record itself, where it was reserved).
+  /// (which is the key of a record itself where an earlier version recorded nothing but that key).
   func recordOutbound(
     _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
@@ -54,9 +54,6 @@ package protocol Store: Sendable {
   func retryOutboundSoon(_ key: String, _ tries: SendTries)
   /// What was sent under this key needs no further change.
   func closeOutboundSoon(_ key: String)
-  /// What was recorded under this key, its words not known yet, is not sent after all. With some later commit: nobody
-  /// misses it.
-  func releaseOutboundSoon(_ key: String)
   func result(of key: String) async throws -> OutboundResult?
   /// What was recorded for an instance and is not settled, or is open, in order.
   func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound]

@@ -179,12 +179,6 @@ extension ConversationOutput {
     if text == stream.setAside {
       return await delivery.record(rest, closing: stream.key, superseding: superseding)
     }
-    if rest.isEmpty, superseding == nil, stream.key == nil, stream.setAside == nil, let reserved = takeReservation() {
-      let (isRecorded, sent) =
-        streaming ? (true, await sendGrowing(text, under: reserved)) : await sendWhole(text, under: reserved)
-      noteBeginning(text, sent, streaming: streaming)
-      return isRecorded
-    }
     let mark = stream.setAside == nil ? "" : Delivery.repeatMark
     let record = delivery.compose(mark + text, role: .answer, streaming: streaming)
     if streaming {
@@ -198,19 +192,16 @@ extension ConversationOutput {
     if let before { checkpoints.remove(before) }
     let growing = streaming ? checkpoint : nil
     let sent = isRecorded ? await delivery.sendRecorded(record, willMark: { growing?.mark() }) : nil
-    noteBeginning(text, sent, streaming: streaming)
-    if sent != nil, !mark.isEmpty { stream.mark = mark }
-    return isRecorded
-  }
-
-  /// - Parameter sent: nil when it could not be shown.
-  private func noteBeginning(_ text: String, _ sent: Delivery.Sent?, streaming: Bool) {
     take(sent, streaming: streaming)
     stream.shown = text
-    guard sent == nil else { return }
-    isIncomplete = true
-    stream.setAside = text
-    stream.isStuck = true
+    if sent == nil {
+      isIncomplete = true
+      stream.setAside = text
+      stream.isStuck = true
+    } else if !mark.isEmpty {
+      stream.mark = mark
+    }
+    return isRecorded
   }
 
   func take(_ sent: Delivery.Sent?, streaming: Bool) {

@@ -17,12 +17,10 @@ struct ConversationHandover: Codable, Sendable {
   var progress: [String: Delivery.Sent]
   var dialogs: [String: Delivery.Sent]
   var isIncomplete: Bool
-  /// The key of the next answer.
-  var reserved: String?
 
   /// What it was sent under is to be changed by who goes on with it.
   var keys: Set<String> {
-    Set([stream.key, reserved].compactMap(\.self) + progress.values.map(\.key) + dialogs.values.map(\.key))
+    Set([stream.key].compactMap(\.self) + progress.values.map(\.key) + dialogs.values.map(\.key))
   }
 }
 
@@ -34,8 +32,7 @@ extension ConversationOutput {
     return ConversationHandover(
       key: key, conversation: conversation, session: session, capabilities: capabilities, settings: settings,
       stream: stream, streamNumber: streamNumber, running: running, finished: finished, progress: progress,
-      dialogs: dialogs, isIncomplete: isIncomplete,
-      reserved: reservation.flatMap { $0.isStored ? $0.key : nil })
+      dialogs: dialogs, isIncomplete: isIncomplete)
   }
 
   func resume() {
@@ -56,9 +53,6 @@ extension ConversationOutput {
       checkpoint = checkpoints.begin(key)
       checkpoint?.write(stream.source)
       if !stream.mark.isEmpty { checkpoint?.mark() }
-    }
-    if let key = handover.reserved, let checkpoint = checkpoints.begin(key) {
-      reservation = AnswerReservation(key: key, checkpoint: checkpoint, isStored: true)
     }
     // What had been put off is shown as soon as the messenger is back.
     if stream.isDirty, capabilities.edit == true { post(.flush(flushNumber)) }

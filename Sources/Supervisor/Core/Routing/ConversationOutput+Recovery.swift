@@ -39,16 +39,9 @@ extension ConversationOutput {
   private func completeGrowing(_ unfinished: UnfinishedOutbound) async {
     var record = unfinished.record
     guard let saved = checkpoints.load(record.key), !saved.text.isEmpty else { return await leaveAsShown(unfinished) }
-    var isWhole = false
-    if record.isReserved, unfinished.message == nil {
-      await services.waitForFormatter()
-      let pieces = await render(saved.text, final: true)
-      guard let first = pieces.first else { return await leaveAsShown(unfinished) }
-      isWhole = capabilities.edit != true
-      record = delivery.compose(first.text, role: .answer, streaming: !isWhole, key: record.key)
-      if isWhole, pieces.count > 1 {
-        await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
-      }
+    if record.hasKeyOnly, unfinished.message == nil {
+      guard let first = await recordWords(saved.text, of: unfinished) else { return }
+      record = first
     }
     var sent = unfinished.message.map { Delivery.Sent(key: record.key, message: $0) }
     if sent == nil {
@@ -57,10 +50,6 @@ extension ConversationOutput {
       }
     }
     guard var sent else { return }
-    if isWhole {
-      delivery.store.closeOutboundSoon(record.key)
-      return checkpoints.remove(record.key)
-    }
     if saved.isMarked { sent.mayBeRepeat = true }
     beginStream()
     take(sent, streaming: true)
@@ -70,12 +59,32 @@ extension ConversationOutput {
     beginStream()
   }
 
+  /// An earlier version recorded the key of an answer before its words. They are recorded under that key now.
+  ///
+  /// - Returns: the message that is to be completed; nil where nothing is left to do, or nothing can be stored.
+  private func recordWords(_ text: String, of unfinished: UnfinishedOutbound) async -> OutboundRecord? {
+    await services.waitForFormatter()
+    let key = unfinished.record.key
+    let pieces = await render(text, final: true)
+    let grows = capabilities.edit == true
+    let records = pieces.prefix(grows ? 1 : pieces.count).enumerated().map { index, piece in
+      delivery.compose(piece.text, role: .answer, streaming: grows, key: index == 0 ? key : nil)
+    }
+    guard await delivery.record(records, superseding: key) else { return nil }
+    if grows { return records.first }
+    checkpoints.remove(key)
+    for (index, record) in records.enumerated() {
+      _ = await delivery.sendRecorded(record, mayHaveArrived: index == 0, after: unfinished.tries)
+    }
+    return nil
+  }
+
   /// Nothing was written down of what it showed, or that was before the machine went down: the platform knows better.
   private func leaveAsShown(_ unfinished: UnfinishedOutbound) async {
     let record = unfinished.record
     checkpoints.remove(record.key)
     if unfinished.message != nil { return delivery.store.closeOutboundSoon(record.key) }
-    if record.isReserved { return delivery.settle(record.key, .abandoned) }
+    if record.hasKeyOnly { return delivery.settle(record.key, .abandoned) }
     _ = await delivery.resend(UnfinishedOutbound(record: record.complete, tries: unfinished.tries))
   }
 }

@@ -69,8 +69,6 @@ actor ConversationOutput {
   var stream = StreamedText()
   /// Of the message that grows.
   var checkpoint: StreamCheckpoint?
-  /// For the next answer that is sent in one message.
-  var reservation: AnswerReservation?
   /// Counts the agent's messages.
   var streamNumber = 0
   var flushNumber = 0
@@ -144,7 +142,6 @@ actor ConversationOutput {
       }
       await handle(item)
     }
-    releaseReservation()
   }
 
   func handle(_ item: Item) async {
@@ -204,9 +201,7 @@ actor ConversationOutput {
       nursery.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowStart) { post(.runIsSlow(number)) }
       }
-    case .agentStarted:
-      reserveAnswer()
-      await startTyping()
+    case .agentStarted: await startTyping()
     case .text(let text):
       guard settings.output != .final else { return }
       await flushTools()
@@ -214,7 +209,6 @@ actor ConversationOutput {
       if capabilities.edit == true { await showSoon() }
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
-      reserveAnswer()
       running[id] = FormatTool.Call(name: name, arguments: arguments)
       nursery.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowTool) { post(.toolIsSlow(id)) }
@@ -276,7 +270,6 @@ actor ConversationOutput {
     await removeProgress()
     for (id, sent) in dialogs { await delivery.closeDialog(id, shown: sent, text: "(moved to another session)") }
     dialogs = [:]
-    releaseReservation()
     await stopTyping()
   }
 
@@ -302,7 +295,6 @@ actor ConversationOutput {
     await flushTools()
     await removeProgress()
     running = [:]
-    releaseReservation()
     await stopTyping()
     switch end {
     case .completed: break

@@ -155,37 +155,12 @@ extension Delivery {
     }
   }
 
-  /// One try, and whom it was made through.
-  struct Try {
-    var link: PluginLink
-    var outcome: Result<String, any Error>
-
-    /// What it is on the platform; nil where it failed.
-    var message: String? { try? outcome.get() }
-  }
-
-  /// A first try of what is being recorded; nil where the messenger is away.
-  func tryNow(_ record: OutboundRecord) async -> Try? {
-    guard let link = holder.current else { return nil }
-    return await attempt(record, link, marked: false)
-  }
-
-  private func attempt(_ record: OutboundRecord, _ link: PluginLink, marked: Bool) async -> Try {
-    do {
-      return Try(link: link, outcome: .success(try await perform(record.request, link, marked: marked)))
-    } catch {
-      return Try(link: link, outcome: .failure(error))
-    }
-  }
-
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
   ///
-  /// - Parameters:
-  ///   - first: the first try, where it was made already.
-  ///   - willMark: called before the text is sent with the mark of a possible repeat.
+  /// - Parameter willMark: called before the text is sent with the mark of a possible repeat.
   func sendRecorded(
     _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries(),
-    first: Try? = nil, willMark: () -> Void = {}
+    willMark: () -> Void = {}
   ) async -> Sent? {
     let key = record.key
     guard await wait(tries) else { return nil }
@@ -197,22 +172,14 @@ extension Delivery {
       guard let link = await holder.wait() else { return nil }
       if let sent = await found(key, after: link, &mark) { return sent }
     }
-    var first = first
     for number in attempts(after: tries) {
-      let made: Try
-      if let first {
-        made = first
-      } else {
-        guard let link = await holder.wait() else { return nil }
-        if mark { willMark() }
-        made = await attempt(record, link, marked: mark)
-      }
-      first = nil
-      switch made.outcome {
-      case .success(let message):
+      guard let link = await holder.wait() else { return nil }
+      if mark { willMark() }
+      do {
+        let message = try await perform(record.request, link, marked: mark)
         settle(key, .sent(message: message))
         return Sent(key: key, message: message, mayBeRepeat: mark)
-      case .failure(let error):
+      } catch {
         if Task.isCancelled { return nil }
         switch Self.nextStep(after: error, attempt: number) {
         case .giveUp(let why):
@@ -231,7 +198,7 @@ extension Delivery {
             return nil
           }
           store.retryOutboundSoon(key, SendTries(failed: number + 1))
-          if !isRepeatable, let sent = await found(key, after: made.link, &mark) { return sent }
+          if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
           if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }
       }

@@ -49,7 +49,7 @@ struct Delivery: Sendable {
   ///
   /// - Parameters:
   ///   - streaming: it is to be changed, or removed, later.
-  ///   - key: where one was reserved.
+  ///   - key: where an earlier daemon has recorded it.
   func compose(
     _ text: String, role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, streaming: Bool = false,
     key: String? = nil
@@ -59,9 +59,6 @@ struct Delivery: Sendable {
       buttons: buttons, streaming: streaming ? true : nil)
     return OutboundRecord(key: request.key, conversation: conversation, request: .message(request))
   }
-
-  /// To be recorded for an answer whose words are not known yet.
-  func reserve() -> OutboundRecord { compose("", role: .answer, streaming: true) }
 
   /// Records and sends something; nil when it could not be sent.
   func send(_ record: OutboundRecord) async -> Sent? {

@@ -46,8 +46,8 @@ extension Router {
         place(message.stored.key.conversation, message.stored.message.conversation, link)
           .inbox.post(.recovered(message, link))
       }
-      if left.sends > 0 || !messages.isEmpty {
-        log("\(link.name): \(messages.count) message(s) and \(left.sends) send(s) were unfinished and are taken up")
+      if !outbound.isEmpty || !messages.isEmpty {
+        log("\(link.name): \(messages.count) message(s) and \(outbound.count) send(s) were unfinished and are taken up")
       }
     } catch {
       // Not tried again by this daemon, which could not tell its own work from that of the last.
@@ -60,9 +60,6 @@ extension Router {
     var outbound: [UnfinishedOutbound]
     var messages: [UnfinishedMessage]
     var untold: [MessageEnd]
-
-    /// Without keys under which nothing was sent yet.
-    var sends: Int { outbound.count { !$0.record.isReserved || $0.message != nil || $0.tries.failed > 0 } }
   }
 
   func left(_ instance: String) async throws -> Left {
@@ -80,7 +77,7 @@ extension Router {
         let left = try await left(instance)
         let parts = [
           left.messages.isEmpty ? nil : "\(left.messages.count) message(s) that have not ended",
-          left.sends == 0 ? nil : "\(left.sends) send(s) that are not settled",
+          left.outbound.isEmpty ? nil : "\(left.outbound.count) send(s) that are not settled",
         ].compactMap(\.self)
         guard !parts.isEmpty else { continue }
         lines.append("\(instance): the next start goes on with \(parts.joined(separator: " and "))")
