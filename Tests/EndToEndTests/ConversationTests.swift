@@ -142,11 +142,7 @@ extension EndToEnd {
         #expect(await relay.messenger.texts(role: .tools) == ["🔧 **bash** `$ ls -l`"])
         try await relay.messenger.say("/fail", id: "2")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
-        await relay.messenger.waitForText("❌ 503 The model is overloaded")
-        try await relay.messenger.say("/retry", id: "3")
-        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
-        await relay.messenger.waitForText("It worked the second time.")
-        #expect(await relay.messenger.texts().contains { $0.hasPrefix("🔁") })
+        await relay.messenger.waitForText("❌ The model is overloaded")
       }
     }
 

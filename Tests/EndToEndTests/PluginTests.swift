@@ -328,7 +328,7 @@ extension EndToEnd {
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
         try await relay.messenger.say("/compact", id: "2")
-        await relay.messenger.waitForText("The context was compacted.")
+        await relay.messenger.waitForText("Context compacted")
         let before = try await relay.status().sessions[0].pid
         try await relay.messenger.say("/model text-only", id: "3")
         await relay.messenger.waitForText("The next run uses text-only.")

@@ -129,6 +129,10 @@ package struct PiCommandList: Decodable, Sendable, Equatable {
   package var commands: [Command]
 }
 
+package struct PiCompaction: Decodable, Sendable, Equatable {
+  package var tokensBefore: Int64?
+}
+
 package struct PiModelList: Decodable, Sendable, Equatable {
   package var models: [PiState.Model]
 }

@@ -150,8 +150,7 @@ enum PiEventDecoder {
   private struct Reason: Decodable { var reason: String? }
 
   private struct CompactionEnd: Decodable {
-    struct Result: Decodable { var tokensBefore: Int64? }
-    var result: Result?
+    var result: PiCompaction?
     var aborted: Bool?
     var willRetry: Bool?
     var errorMessage: String?

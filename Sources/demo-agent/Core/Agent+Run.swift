@@ -28,17 +28,27 @@ extension Agent {
     say(user, role: "user")
     var messages = [user]
     let described = images.map { "\($0.mime), \(Self.decodedSize($0.data)) bytes" }
-    for step in Script.steps(for: prompt, images: described, number: number) {
-      if await perform(step, &messages) == .stop { break }
+    var last: OrderedJSON?
+    steps: for step in Script.steps(for: prompt, images: described, number: number) {
+      switch await perform(step, &messages) {
+      case .goOn: break
+      case .stop: break steps
+      case .retriesFailed(let end): last = end
+      }
     }
     emit(lines.agentEnd(messages, willRetry: false))
+    if let last { emit(last) }
   }
 
   private static func decodedSize(_ base64: String) -> Int {
     base64.utf8.count * 3 / 4 - base64.utf8.suffix(2).count { $0 == UInt8(ascii: "=") }
   }
 
-  private enum Outcome { case goOn, stop }
+  private enum Outcome {
+    case goOn, stop
+    /// Said behind the end of the last try.
+    case retriesFailed(OrderedJSON)
+  }
 
   /// Emits a message that is whole from the start.
   private func say(_ message: OrderedJSON, role: String) {
@@ -75,10 +85,11 @@ extension Agent {
     case .notify(let text):
       notify(text)
       return .goOn
-    case .fail(let error, let retries, let succeeds):
-      return await fail(error, retries: retries, thenSucceeds: succeeds, &messages)
-    case .compaction:
+    case .fail(let error, let retries, let milliseconds, let succeeds):
+      return await fail(error, retries: retries, milliseconds: milliseconds, thenSucceeds: succeeds, &messages)
+    case .compaction(let milliseconds):
       emit(lines.compaction("start", [("reason", "threshold")]))
+      if await !pause(milliseconds: milliseconds) { return .stop }
       let result: OrderedJSON = ["summary": "s", "firstKeptEntryId": "0", "tokensBefore": 99]
       emit(
         lines.compaction(
@@ -206,8 +217,9 @@ extension Agent {
     return "You answered: \(answer.value ?? "nothing")"
   }
 
-  private func fail(_ error: String, retries: Int, thenSucceeds: Bool, _ messages: inout [OrderedJSON]) async -> Outcome
-  {
+  private func fail(
+    _ error: String, retries: Int, milliseconds: Int, thenSucceeds: Bool, _ messages: inout [OrderedJSON]
+  ) async -> Outcome {
     for attempt in 0...retries {
       let message = lines.assistant([], stopReason: "error", error: error)
       emit(["type": "message_start", "message": message])
@@ -217,10 +229,11 @@ extension Agent {
       guard attempt < retries else { break }
       emit(lines.agentEnd(messages, willRetry: true))
       emit([
-        "type": "auto_retry_start", "attempt": .integer(attempt + 1), "maxAttempts": 3, "delayMs": 20,
+        "type": "auto_retry_start", "attempt": .integer(attempt + 1), "maxAttempts": 3,
+        "delayMs": .integer(milliseconds),
         "errorMessage": .string(error),
       ])
-      if await !pause(milliseconds: 20) { return .stop }
+      if await !pause(milliseconds: milliseconds) { return .stop }
       emit("agent_start")
       emit("turn_start")
       if thenSucceeds {
@@ -228,6 +241,9 @@ extension Agent {
         return await stream("It worked the second time.", piece: 6, milliseconds: 5, &messages)
       }
     }
-    return .goOn
+    guard retries > 0 else { return .goOn }
+    return .retriesFailed([
+      "type": "auto_retry_end", "success": false, "attempt": .integer(retries), "finalError": .string(error),
+    ])
   }
 }

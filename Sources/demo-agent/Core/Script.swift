@@ -13,8 +13,8 @@ enum ScriptStep: Sendable, Equatable {
   case ask(Dialog, timeout: Int?)
   case notify(String)
   /// The model's provider fails; `retries` of pi's own attempts follow before the last outcome.
-  case fail(String, retries: Int, thenSucceeds: Bool)
-  case compaction
+  case fail(String, retries: Int, milliseconds: Int, thenSucceeds: Bool)
+  case compaction(milliseconds: Int)
   /// A line on standard output that is not pi's.
   case noise(String)
   case hang
@@ -80,9 +80,10 @@ enum Script {
     case "table": return [.say(table, piece: 12, milliseconds: 3)]
     case "notify": return [.notify("Look here"), .say("Done.", piece: 6, milliseconds: 5)]
     case "noise": return [.noise("\u{1B}[32mconsole.log\u{1B}[0m"), .say("Still here.", piece: 6, milliseconds: 5)]
-    case "compacting": return [.say("Before. ", piece: 6, milliseconds: 5), .compaction]
-    case "fail": return [.fail("503 The model is overloaded", retries: 0, thenSucceeds: false)]
-    case "retry": return [.fail("503 The model is overloaded", retries: 1, thenSucceeds: true)]
+    case "compacting":
+      return [.say("Before. ", piece: 6, milliseconds: 5), .compaction(milliseconds: count ?? 0)]
+    case "fail": return [.fail(overloaded, retries: count ?? 0, milliseconds: 20, thenSucceeds: false)]
+    case "retry": return [.fail(overloaded, retries: 1, milliseconds: count ?? 20, thenSucceeds: true)]
     case "hang": return [.hang]
     case "crash":
       if words.count > 1, words[1] == "now" { return [.crash(code: 42)] }
@@ -90,6 +91,10 @@ enum Script {
     default: return [answer(prompt, images: images, number: number)]
     }
   }
+
+  /// As a service writes it.
+  private static let overloaded =
+    #"503 {"type":"error","error":{"type":"overloaded_error","message":"The model is overloaded"}}"#
 
   private static func answer(_ prompt: String, images: [String], number: Int) -> ScriptStep {
     var text = "You wrote: \(prompt)"

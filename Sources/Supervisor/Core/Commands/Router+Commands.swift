@@ -150,16 +150,16 @@ extension Router {
       await router.settle(call.message, call.key, saying: router.nothingHere(call))
       return nil
     }
-    let isBusy = await session.isBusy
-    // Behind everything that waits; the conversation goes on meanwhile.
+    // Behind everything that waits; the conversation goes on meanwhile, and is told by the session.
     router.nursery.add {
       if let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments) {
-        await router.settle(call.message, call.key, saying: result)
+        let isTold = router.watchers.session(of: call.key) == session.id
+        await router.settle(call.message, call.key, saying: isTold ? nil : result)
       } else {
         await router.postpone(call.message, call.key)
       }
     }
-    return isBusy ? nil : "Compacting…"
+    return nil
   }
 
   @Sendable static func model(_ router: Router, _ call: CommandCall) async -> String? {

@@ -5,8 +5,8 @@ internal import RelayWire
 extension ConversationOutput {
   func resume(_ unfinished: UnfinishedOutbound) async {
     switch unfinished.record.request {
-    case .message(let message) where unfinished.record.isOpen && message.role == .tools:
-      // The tool it told of is gone.
+    case .message(let message) where unfinished.record.isOpen && message.role != .answer:
+      // What it told of is gone: a tool, a compaction, a retry.
       guard let sent = await found(unfinished) else { return }
       await remove(sent)
     case .message where unfinished.record.isOpen: await completeGrowing(unfinished)

@@ -5,7 +5,7 @@ internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 
-// What tools do, and the images they return.
+// What tools do, the images they return, and what else takes its time.
 extension ConversationOutput {
   func endTool(_ id: String, _ name: String, failed: Bool, _ images: [PiImage]) async {
     var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
@@ -21,6 +21,31 @@ extension ConversationOutput {
     // It is to go again, so it counts as unfinished until it has.
     let text = "⏳ Running \(SafeText.line(call.name))…"
     progress[id] = await delivery.send(delivery.compose(text, role: .tools, streaming: true))
+  }
+
+  /// Shows in one message how something goes on. Where messages cannot be changed, its end is said alone.
+  func show(_ kind: ProgressKind, _ text: String?, isOver: Bool) async {
+    let id = "#\(kind.rawValue)"
+    if let sent = progress[id] {
+      if isOver { progress[id] = nil }
+      guard let text else { return await remove(sent) }
+      let words = (sent.mayBeRepeat ? Delivery.repeatMark : "") + redaction.apply(to: text)
+      if isOver {
+        await delivery.complete(sent, as: words, role: .notice)
+      } else {
+        // Its end says what could not be shown meanwhile.
+        _ = await delivery.edit(sent.message, words, streaming: true)
+      }
+    } else if let text {
+      guard isOver || capabilities.edit == true else { return }
+      await breakStream()
+      if isOver {
+        await say(text, .notice)
+      } else {
+        let record = delivery.compose(redaction.apply(to: text), role: .notice, streaming: true)
+        progress[id] = await delivery.send(record)
+      }
+    }
   }
 
   func removeProgress() async {

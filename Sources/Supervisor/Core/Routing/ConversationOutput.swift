@@ -218,6 +218,7 @@ actor ConversationOutput {
     case .notice(let text):
       await breakStream()
       await say(text, .notice)
+    case .progress(let kind, let text, let isOver): await show(kind, text, isOver: isOver)
     case .timedOut(_, let limit):
       await breakStream()
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)

@@ -54,6 +54,14 @@ extension Delivery {
     return await self.record([record] + rest, closing: closing) ? key : nil
   }
 
+  /// Changes a message for the last time.
+  func complete(_ sent: Sent, as text: String, role: MessageRole) async {
+    let key = await recordLast(text, of: sent.message, closing: sent.key, followedBy: [])
+    guard let key else { return }
+    let edit = MessageEdit(conversation: conversation.conversation, message: sent.message, text: text)
+    _ = await resend(edit, key: key, after: SendTries(), role: role)
+  }
+
   func settle(_ key: String?, _ result: OutboundResult) {
     if let key { store.settleOutboundSoon(key, result) }
   }
@@ -68,7 +76,8 @@ extension Delivery {
     return sent != nil || Task.isCancelled
   }
 
-  func resend(_ edit: MessageEdit, key: String, after tries: SendTries) async -> Bool {
+  /// - Parameter role: of the message.
+  func resend(_ edit: MessageEdit, key: String, after tries: SendTries, role: MessageRole = .answer) async -> Bool {
     var deaths = 0
     guard await wait(tries) else { return true }
     for number in attempts(after: tries) {
@@ -87,17 +96,17 @@ extension Delivery {
           settle(key, .failed("it ended the messenger \(deaths) times"))
           return false
         }
-      case .gone, .failed: return await sendInstead(edit, key: key)
+      case .gone, .failed: return await sendInstead(edit, key: key, role: role)
       case .over: return true
       }
     }
     log("\(conversation): changing a message was given up after \(maximumAttempts) tries")
-    return await sendInstead(edit, key: key)
+    return await sendInstead(edit, key: key, role: role)
   }
 
   /// What a message cannot be changed to say any more comes as a message of its own.
-  private func sendInstead(_ edit: MessageEdit, key: String) async -> Bool {
-    let record = compose(edit.text, role: .answer)
+  private func sendInstead(_ edit: MessageEdit, key: String, role: MessageRole) async -> Bool {
+    let record = compose(edit.text, role: role)
     guard await self.record([record], superseding: key) else { return Task.isCancelled }
     let sent = await sendRecorded(record)
     return sent != nil || Task.isCancelled

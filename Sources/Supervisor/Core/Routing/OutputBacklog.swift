@@ -12,7 +12,9 @@ enum OutputBacklog {
     var kept: Deque<ConversationOutput.Item> = []
     for (index, item) in items.enumerated() {
       switch item {
-      case .event(.toolStarted), .event(.agentStarted), .toolIsSlow, .flush, .runIsSlow: continue
+      case .event(.toolStarted), .event(.agentStarted), .event(.progress(_, _, isOver: false)), .toolIsSlow, .flush,
+        .runIsSlow:
+        continue
       case .event(.toolEnded): tools += 1
       case .leftOut(let moreTools, let moreMessages):
         tools += moreTools

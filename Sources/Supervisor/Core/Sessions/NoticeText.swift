@@ -1,28 +1,45 @@
 internal import PiRPC
 
-/// What people are told of pi's rarer events.
-enum NoticeText {
-  static func of(_ event: PiEvent) -> String? {
+/// The words for pi's rarer events.
+struct NoticeText {
+  /// The retry in progress, in words.
+  private var retry: (why: String, number: String)?
+
+  /// The words for an event; nil for one that is not told like this.
+  mutating func event(for event: PiEvent) -> SessionEvent? {
     switch event {
-    case .compactionStart(let reason):
-      return "🗜️ Compacting the context" + (reason.map { " (\($0))" } ?? "") + "…"
+    case .compactionStart: return .progress(.compaction, Self.compacting, isOver: false)
     case .compactionEnd(let aborted, _, let tokens, let error):
-      if aborted { return "🗜️ Compaction was stopped." }
-      if let error { return "🗜️ Compaction failed: \(error)" }
-      return "🗜️ Context compacted" + (tokens.map { " (it had \($0) tokens)." } ?? ".")
+      let text = aborted ? "🗜️ Compaction was stopped." : Self.compacted(tokensBefore: tokens, error: error)
+      return .progress(.compaction, text, isOver: true)
     case .retryStart(let attempt, let total, let delay, let error):
-      let why = error.map { ": \($0)" } ?? ""
-      return "🔁 The model failed\(why). Attempt \(attempt) of \(total) in \(max(1, delay / 1000)) s."
-    case .retryEnd(let succeeded, let error):
-      return succeeded ? nil : "The last attempt failed" + (error.map { ": \($0)" } ?? ".")
+      var why = error.map { SafeText.line(ServiceError.words($0), limit: 300) } ?? "The model failed"
+      if why.hasSuffix(".") { why.removeLast() }
+      retry = (why, "\(attempt) of \(total)")
+      return .progress(
+        .retry, "🔁 \(why): trying again in \(max(1, delay / 1000)) s, \(attempt) of \(total).", isOver: false)
+    case .retryEnd(let succeeded, _):
+      defer { retry = nil }
+      // The end of the run says why it failed.
+      guard succeeded else { return .progress(.retry, nil, isOver: true) }
+      let text = retry.map { "🔁 \($0.why): retry \($0.number) succeeded." } ?? "🔁 A retry succeeded."
+      return .progress(.retry, text, isOver: true)
     case .extensionError(let path, let message):
       let file = path.map { " \($0.split(separator: "/").last ?? "")" } ?? ""
-      return "⚠️ The extension\(file) failed: \(message)"
+      return .notice("⚠️ The extension\(file) failed: \(message)")
+    case .notify(let message, let kind): return .notice(Self.notify(message, kind: kind))
     default: return nil
     }
   }
 
-  static func notify(_ message: String, kind: String?) -> String {
+  static let compacting = "🗜️ Compacting the context…"
+
+  static func compacted(tokensBefore tokens: Int64?, error: String?) -> String {
+    if let error { return "🗜️ Not compacted: \(ServiceError.words(error))" }
+    return "🗜️ Context compacted" + (tokens.map { ": it had \($0) tokens." } ?? ".")
+  }
+
+  private static func notify(_ message: String, kind: String?) -> String {
     switch kind {
     case "error": "❌ \(message)"
     case "warning": "⚠️ \(message)"

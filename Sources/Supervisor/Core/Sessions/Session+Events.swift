@@ -81,7 +81,6 @@ extension Session {
     case .toolEnd(let id, let name, let failed, let images):
       emit(.toolEnded(id: id, name: name, failed: failed, images: images))
     case .dialog(let dialog): open(dialog, connection)
-    case .notify(let message, let kind): emit(.notice(NoticeText.notify(message, kind: kind)))
     case .response(let response):
       if !response.success, run?.accepted == false {
         endRun(.ended(.failed(response.error ?? "the agent refused the message")))
@@ -91,14 +90,16 @@ extension Session {
         self.name = name
         emit(.nameOrModelChanged)
       }
+    // One that was asked for is told by who waits for its answer.
+    case .compactionStart where activity == .compacting: break
     case .compactionEnd:
-      notice(of: event)
+      if activity != .compacting { tell(of: event) }
       resumeHandling()
-    default: notice(of: event)
+    default: tell(of: event)
     }
   }
 
-  private func notice(of event: PiEvent) {
-    if let text = NoticeText.of(event) { emit(.notice(text)) }
+  private func tell(of event: PiEvent) {
+    if let words = notices.event(for: event) { emit(words) }
   }
 }

@@ -321,18 +321,28 @@ extension Session {
     }
   }
 
-  /// Nil when the daemon ends first.
+  /// Answers with what its watchers were told at its end; nil when the daemon ends first.
   private func performCompaction(_ instructions: String?) async -> String? {
+    emit(.progress(.compaction, NoticeText.compacting, isOver: false))
+    let end = await endOfCompaction(instructions)
+    emit(.progress(.compaction, end, isOver: true))
+    return end
+  }
+
+  private func endOfCompaction(_ instructions: String?) async -> String? {
     do {
       let connection = try await connected()
       activity = .compacting
       isCompactionStopped = false
       defer { activity = self.connection == nil ? .stopped : .idle }
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))
-      return answer.success ? "The context was compacted." : "Not compacted: \(answer.error ?? "the agent refused")"
+      return NoticeText.compacted(
+        tokensBefore: try? answer.data(PiCompaction.self).tokensBefore,
+        error: answer.success ? nil : answer.error ?? "the agent refused")
     } catch {
       if isParked { return nil }
-      return isCompactionStopped ? "🗜️ The compaction was stopped." : "Not compacted: \(error)"
+      return isCompactionStopped
+        ? "🗜️ The compaction was stopped." : NoticeText.compacted(tokensBefore: nil, error: "\(error)")
     }
   }
 }

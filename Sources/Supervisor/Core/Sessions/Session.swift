@@ -87,6 +87,7 @@ package actor Session {
   /// The one of `questions` about an agent that says nothing.
   var silenceQuestion: String?
   var restarts = 0
+  var notices = NoticeText()
   var workIsOver = false
   var workWaiters: [CheckedContinuation<Void, Never>] = []
   var settles: Bool?

@@ -18,6 +18,8 @@ package enum SessionEvent: Sendable, Equatable {
   case notice(String)
   /// People are shown another name or model of the session.
   case nameOrModelChanged
+  /// Shown in one message of its kind, which changes until it is over; without text, nothing of it stays.
+  case progress(ProgressKind, String?, isOver: Bool)
   /// The run takes longer than it may, and is stopped.
   case timedOut(MessageKey?, after: Duration)
   case dialogOpened(PiDialog, of: MessageKey?)
@@ -34,6 +36,9 @@ package enum SessionEvent: Sendable, Equatable {
   /// The message was taken back too late, as it seemed, and the agent did not take it after all.
   case messageNotTaken(MessageKey)
 }
+
+/// What takes its time and is told while it does.
+package enum ProgressKind: String, Sendable { case compaction, retry }
 
 /// How a run ended.
 package enum RunEnd: Sendable, Equatable {

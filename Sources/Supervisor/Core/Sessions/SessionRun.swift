@@ -158,7 +158,8 @@ struct SessionRun: Codable {
   var end: RunEnd {
     switch lastStop.reason {
     case "aborted": .aborted
-    case "error": .failed(lastStop.error ?? "the model failed without saying why")
+    case "error" where !aborting:
+      .failed(lastStop.error.map(ServiceError.words) ?? "the model failed without saying why")
     default: aborting ? .aborted : .completed
     }
   }
