@@ -74,7 +74,7 @@ extension SessionHost {
     guard let git = AgentProbe.resolve("git", searchPath: surroundings.environment["PATH"] ?? "") else { return nil }
     let environment = ChildEnvironment.plugin(
       from: surroundings.environment, markers: surroundings.guardian.map { [$0.marker] } ?? [])
-    // It only looks: nothing is locked or written, and no program that the repository names is run.
+    // It only looks: nothing is locked or written, and neither a hook nor a monitor of files is run.
     let arguments = [
       "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status", "--porcelain",
     ]
