@@ -269,6 +269,8 @@ public struct ReactionAdded: WireRequest, Equatable {
 public struct ProblemReport: WireRequest, Equatable {
   public static let method = "problem.report"
   public typealias Reply = Empty
+  /// The host shows this many bytes of UTF-8 and cuts the rest: a long report is better than none.
+  public static let maximumBytes = 4 * 1024
 
   /// What is wrong and what to do about it, in words for the person; nil once it is over. Forgotten with the plugin's life.
   public var problem: String?

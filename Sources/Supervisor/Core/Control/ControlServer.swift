@@ -24,6 +24,7 @@ package final class ControlServer: Sendable {
     var peers: [Int: Peer] = [:]
     var open = 0
     var attached: Set<String> = []
+    var links: [String: PluginLink] = [:]
     var next = 0
     /// Answered when everything else is over.
     var stops: [IncomingRequest] = []
@@ -182,7 +183,11 @@ package final class ControlServer: Sendable {
 
   private func answer(_ request: IncomingRequest) async {
     switch request.method {
-    case ControlStatus.method: request.reply(await handlers.status())
+    case ControlStatus.method:
+      var status = await handlers.status()
+      let links = state.withLock { Array($0.links.values) }
+      status.problems += links.compactMap { link in link.problem.map { "\(link.name): \($0)" } }.sorted()
+      request.reply(status)
     case ControlPlugin.method:
       do {
         let order = try request.params(ControlPlugin.self)
@@ -233,6 +238,8 @@ package final class ControlServer: Sendable {
     request.reply(Empty())
     do {
       let link = try await greet(name, peer)
+      state.withLock { $0.links[name] = link }
+      defer { state.withLock { _ = $0.links.removeValue(forKey: name) } }
       await handlers.audience.connected(link)
       for await request in peer.requests { await handlers.audience.received(request, from: link) }
       await handlers.audience.disconnected(link)

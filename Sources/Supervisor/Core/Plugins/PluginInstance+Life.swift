@@ -106,7 +106,8 @@ extension PluginInstance {
     life.link = link
     status.version = link.about.version
     status.kinds = link.about.kinds.map(\.rawValue)
-    enter(.running, problem: adopted?.problem)
+    _ = link.note(adopted?.problem)
+    enter(.running)
     let audience = surroundings.audience
     await audience.connected(link)
     let timekeeper = surroundings.timekeeper
@@ -114,7 +115,6 @@ extension PluginInstance {
       // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) {
         for await request in peer.requests {
-          if request.method == ProblemReport.method { await self.note(request) }
           await audience.received(request, from: link)
         }
         // The output has ended: normally because the process has.
@@ -139,13 +139,6 @@ extension PluginInstance {
     if takeFallingAsleep() { return .asleep(link) }
     await audience.disconnected(link)
     return .ended(why, worked: link.hasWorked)
-  }
-
-  /// What it says is in its way.
-  private func note(_ request: IncomingRequest) {
-    // One that cannot be read is refused by who answers it.
-    guard let report = try? request.params(ProblemReport.self) else { return }
-    status.problem = report.problem.map { SafeText.line($0, limit: PluginStatus.longestProblem) }
   }
 
   /// Pings a quiet plugin; ends one that does not answer. Returns nil when cancelled.

@@ -109,6 +109,7 @@ package actor PluginInstance {
   package func report() -> PluginStatus {
     var report = status
     report.pid = life?.child.pid
+    report.problem = life?.link?.problem ?? status.problem
     report.since = Double((surroundings.timekeeper.now() - stateSince).components.seconds)
     return report
   }

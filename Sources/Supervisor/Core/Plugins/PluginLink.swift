@@ -17,6 +17,7 @@ package final class PluginLink: Sendable {
   private let peer: Peer
   private let hung: @Sendable (String) -> Void
   private let worked = Locked(false)
+  private let reportedProblem = Locked<String?>(nil)
 
   package init(
     name: String, about: InitializeReply, messenger: Config.Messenger?, spoolFolder: String, isLocal: Bool,
@@ -56,6 +57,22 @@ package final class PluginLink: Sendable {
       }
       if case .refused = error { worked.withLock { $0 = true } }
       throw error
+    }
+  }
+
+  /// What keeps it from its work, as it has reported; one line.
+  package var problem: String? { reportedProblem.withLock { $0 } }
+
+  /// Takes a report of what keeps it from its work.
+  ///
+  /// - Returns: false when it repeats the last report.
+  package func note(_ problem: String?) -> Bool {
+    // Cut by bytes: a few characters may carry any number of accents.
+    let line = problem.map { SafeText.line($0.cut(toBytes: ProblemReport.maximumBytes), limit: .max) }
+    let shown = line?.isEmpty == false ? line : nil
+    return reportedProblem.withLock { problem in
+      defer { problem = shown }
+      return problem != shown
     }
   }
 

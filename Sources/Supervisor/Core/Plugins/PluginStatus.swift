@@ -29,7 +29,4 @@ package struct PluginStatus: Sendable, Codable, Equatable {
     case .unconfigured, .misconfigured, .disabled, .stopped: false
     }
   }
-
-  /// Of a plugin's own words, in characters.
-  package static let longestProblem = 500
 }

@@ -14,8 +14,9 @@ extension Router {
       case Ping.method: request.reply(Empty())
       case StateSave.method: try await saveState(request, link)
       case ProblemReport.method:
-        let problem = try request.params(ProblemReport.self).problem
-        log("\(link.name): \(problem.map { SafeText.line($0, limit: PluginStatus.longestProblem) } ?? "well again")")
+        if link.note(try request.params(ProblemReport.self).problem) {
+          log("\(link.name): \(link.problem ?? "well again")")
+        }
         request.reply(Empty())
       case MessageReceived.method:
         try receive(request.params(MessageReceived.self), request, link)

@@ -74,3 +74,13 @@ package enum SafeText {
     return String(result)
   }
 }
+
+extension String {
+  /// The beginning that fits into this many bytes of UTF-8, with an ellipsis where something was cut off.
+  package func cut(toBytes limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    var end = utf8.index(startIndex, offsetBy: max(0, limit - "…".utf8.count))
+    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return self[..<end] + "…"
+  }
+}
