@@ -76,10 +76,14 @@ extension EndToEnd {
       try await RelayFixture.run { relay in
         for kind in ["junk", "exits", "closes"] { try drop(kind, into: relay) }
         try await problem(relay, "x-junk", "\"Loading plugins...\" on standard output before the handshake")
-        try await problem(relay, "x-exits", "exit code 3 before the handshake; its last words: no reason at all")
+        try await problem(
+          relay, "x-exits", "it ended with exit code 3 before the handshake; the last line of its log: no reason at all"
+        )
         try await relay.waitForStatus { status in
           status.plugins.contains { $0.name == "x-closes" && $0.restarts > 0 }
         }
+        try await relay.waitForLog("x-closes: it closed its standard output, and was stopped")
+        #expect(relay.log.allSatisfy { !$0.contains("ended") || $0.contains("x-exits: ") }, "\(relay.log)")
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         #expect(try await relay.plugin("fake/default")?.restarts == 0)

@@ -113,11 +113,11 @@ extension EndToEnd {
               && $0.problem?.contains("before pi-relayd was started") == true
           }
         }
-        let ends = relay.log.count { $0.contains("crasher ended") }
+        let ends = relay.log.count { $0.contains("crasher: it ended") }
         // By hand it is started at once.
         let restart = try await relay.command("plugins", "restart", "crasher")
         #expect(restart.exit == .exited(0), "\(restart.errors)")
-        try await relay.waitForStatus { _ in relay.log.count { $0.contains("crasher ended") } > ends }
+        try await relay.waitForStatus { _ in relay.log.count { $0.contains("crasher: it ended") } > ends }
       }
     }
 

@@ -209,7 +209,7 @@ private struct RawSide {
     side.say(#"{"id":1,"method":"message.received","params":{"id":"1","conversation":{"id":"c"}}}"# + "\n")
     var requests = side.peer.requests.makeAsyncIterator()
     let request = try #require(await requests.next())
-    #expect(throws: WireError(.invalidParams, "message.received: conversation.kind is missing")) {
+    #expect(throws: WireError(.invalidParams, "message.received: params.conversation.kind is missing")) {
       try request.params(MessageReceived.self)
     }
     side.peer.close()

@@ -131,10 +131,40 @@ import Testing
 }
 
 @Suite struct ReplyTests {
-  private func receipt(_ result: String) throws -> String {
-    try Array(#"{"jsonrpc":"2.0","id":1,"result":\#(result)}"#.utf8).withUnsafeBytes {
-      try MessageEdit.readReply(from: $0).message
+  private func read<Request: WireRequest>(_ result: String, as type: Request.Type) throws -> Request.Reply {
+    try Array(#"{"jsonrpc":"2.0","id":1,"result":\#(result)}"#.utf8).withUnsafeBytes { try Request.readReply(from: $0) }
+  }
+
+  private func receipt(_ result: String) throws -> String { try read(result, as: MessageSend.self).message }
+
+  @Test func `the receipt of a change need not name the message, which keeps its own`() throws {
+    for (result, receipt) in [
+      ("{}", EditReceipt()), (#"{"message":null}"#, EditReceipt()), (#"{"putOff":true}"#, EditReceipt(putOff: true)),
+      (#"{"message":"7","putOff":true}"#, EditReceipt(message: "7", putOff: true)),
+    ] {
+      #expect(try read(result, as: MessageEdit.self) == receipt)
     }
+    for receipt in [EditReceipt(), EditReceipt(putOff: true), EditReceipt(message: "7", putOff: false)] {
+      var line: [UInt8] = []
+      try MessageEdit.writeReply(receipt, to: &line)
+      #expect(try read(String(decoding: line, as: UTF8.self), as: MessageEdit.self) == receipt)
+    }
+  }
+
+  @Test(arguments: [
+    ("null", "result is null, not an object"), ("[]", "result is not an object"),
+    (#"{"message":7}"#, "result.message is not a string"), (#"{"putOff":"no"}"#, "result.putOff is not a boolean"),
+  ])
+  func `what is wrong with an answer is named with its place`(result: String, problem: String) throws {
+    let error = try #require(throws: (any Error).self) { try read(result, as: MessageEdit.self) }
+    #expect(JSONCoding.explain(error) == problem)
+  }
+
+  @Test func `a member of a list is named by its number`() throws {
+    let error = try #require(throws: (any Error).self) {
+      try read(#"{"pieces":[{"text":"a","consumed":1},{"text":"b"}]}"#, as: FormatRender.self)
+    }
+    #expect(JSONCoding.explain(error) == "result.pieces[1].consumed is missing")
   }
 
   @Test func `a receipt is read whatever stands around it`() throws {

@@ -50,8 +50,10 @@ private struct Silence: PluginAudience {
     }
 
     /// Waits for a line of the log that holds `text`.
-    func waitFor(_ text: String) async {
-      while let line = await said.next() { if line.contains(text) { return } }
+    @discardableResult
+    func waitFor(_ text: String) async -> String {
+      while let line = await said.next() { if line.contains(text) { return line } }
+      return ""
     }
 
     /// Lets time pass whenever somebody waits for it.
@@ -84,7 +86,19 @@ private struct Silence: PluginAudience {
       stage.clock.advance(by: .seconds(10))
       // Its ending has time limits of its own.
       await stage.clock.sleepers(1)
-      await stage.waitFor("did not answer the handshake within 10")
+      let line = await stage.waitFor("did not answer the handshake within 10")
+      #expect(line.contains(", and was stopped;") && !line.contains("ended"), "\(line)")
+    }
+  }
+
+  @Test func `a plugin that closes its output and lives on is not said to have ended`() async throws {
+    let stage = try Stage("misbehaving-child", as: "x-closes")
+    try await stage.run {
+      _ = await stage.arrivals.next()
+      let moving = stage.move(by: .seconds(1))
+      let line = await stage.waitFor("closed its standard output")
+      moving.cancel()
+      #expect(line.hasPrefix("x-closes: it closed its standard output, and was stopped;"), "\(line)")
     }
   }
 
@@ -96,7 +110,8 @@ private struct Silence: PluginAudience {
       kill(pid, SIGSTOP)
       // Quiet for fifteen seconds, no answer to the ping within ten. Other sleepers are about, too.
       let moving = stage.move(by: .seconds(5))
-      await stage.waitFor("it did not answer a ping within 10")
+      let line = await stage.waitFor("it did not answer ping within 10")
+      #expect(line.contains(", and was stopped;") && !line.contains("ended"), "\(line)")
       moving.cancel()
       let second = try #require(await stage.arrivals.next())
       #expect(second !== first)

@@ -47,6 +47,8 @@ package actor FakeMessenger {
   private var failures: [String: [WireError]] = [:]
   /// Failures to answer with after something was carried out all the same.
   private var lateFailures: [String: [WireError]] = [:]
+  /// What is answered, by method, in place of the receipt.
+  private var oddReceipts: [String: JSONValue] = [:]
   /// Sends that are carried out but never answered.
   private var swallowsAnswers = 0
   private var swallowed: [IncomingRequest] = []
@@ -147,7 +149,7 @@ package actor FakeMessenger {
         // Kept, since a request that is let go answers by itself.
         swallowed.append(request)
       } else {
-        request.reply(Receipt(message: id))
+        acknowledge(request, id)
       }
     case DialogShow.method:
       let show = try request.params(DialogShow.self)
@@ -157,7 +159,7 @@ package actor FakeMessenger {
     case MessageEdit.method:
       let edit = try request.params(MessageEdit.self)
       change(edit.message, edit.text, edit.streaming ?? false)
-      request.reply(Receipt(message: edit.message))
+      acknowledge(request, edit.message)
     case DialogClose.method:
       let close = try request.params(DialogClose.self)
       change(close.message, close.text, false)
@@ -199,6 +201,10 @@ package actor FakeMessenger {
     }
   }
 
+  private func acknowledge(_ request: IncomingRequest, _ message: String) {
+    if let odd = oddReceipts[request.method] { request.reply(odd) } else { request.reply(Receipt(message: message)) }
+  }
+
   private func add(
     _ conversation: String, _ text: String, _ role: MessageRole?, _ buttons: [[Button]]?, _ grows: Bool, _ key: String
   ) -> String {
@@ -235,6 +241,9 @@ package actor FakeMessenger {
 
   /// Carries these out and answers with failures all the same.
   package func failLate(_ method: String, with errors: [WireError]) { lateFailures[method] = errors }
+
+  /// Carries these out and answers with this.
+  package func answer(_ method: String, with receipt: JSONValue) { oddReceipts[method] = receipt }
 
   /// What an earlier daemon sent.
   package func show(_ text: String, under key: String, in conversation: String = "c1") {

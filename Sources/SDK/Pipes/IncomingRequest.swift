@@ -26,7 +26,7 @@ package final class IncomingRequest: Sendable {
     do {
       return try JSONCoding.decode(ParamsOf<Params>.self, from: line).params
     } catch {
-      throw WireError(.invalidParams, "\(method): \(Self.explain(error))")
+      throw WireError(.invalidParams, "\(method): \(JSONCoding.explain(error))")
     }
   }
 
@@ -71,19 +71,5 @@ package final class IncomingRequest: Sendable {
   package func fail(_ error: WireError) {
     guard !answered.exchange(true, ordering: .relaxed) else { return }
     peer.answer(id, FailureLine(id: id, error: error))
-  }
-
-  private static func explain(_ error: any Error) -> String {
-    switch error as? DecodingError {
-    case .keyNotFound(let key, let context): "\(path(context))\(key.stringValue) is missing"
-    case .typeMismatch(let type, let context): "\(path(context)) is not a \(type)"
-    case .valueNotFound(let type, let context): "\(path(context)) is null, not a \(type)"
-    case .dataCorrupted(let context): "\(path(context)) \(context.debugDescription)"
-    default: "unreadable parameters"
-    }
-  }
-
-  private static func path(_ context: DecodingError.Context) -> String {
-    context.codingPath.dropFirst().map { $0.stringValue + "." }.joined()
   }
 }

@@ -21,7 +21,7 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .timedOut(let method): "no answer to \(method) in time"
     case .closed: "the connection ended"
     case .notSent(let why): "not sent: \(why)"
-    case .unreadable(let method, let why): "the answer to \(method) is unreadable: \(why)"
+    case .unreadable(let method, let why): "the answer to \(method) cannot be understood: \(why)"
     }
   }
 }
@@ -156,7 +156,7 @@ package final class Peer: Sendable {
     do {
       return try answer.withUnsafeBytes { try Request.readReply(from: $0) }
     } catch {
-      throw .unreadable(method: Request.method, "\(error)")
+      throw .unreadable(method: Request.method, "\(JSONCoding.explain(error)); expected \(Request.replyForm)")
     }
   }
 
@@ -273,11 +273,14 @@ package final class Peer: Sendable {
       if let waiter = waiter(for: id) { waiter.resume(returning: Array(bytes)) }
     case .failure(let id):
       guard let waiter = waiter(for: id) else { return }
+      let refusal: WireError
       do {
-        waiter.resume(throwing: PeerError.refused(try JSONCoding.decode(ErrorOf.self, from: bytes).error))
+        refusal = try JSONCoding.decode(ErrorOf.self, from: bytes).error
       } catch {
-        waiter.resume(throwing: PeerError.unreadable(method: "a request", "\(error)"))
+        let why = "\(JSONCoding.explain(error)); expected {code: integer, message: string, data?: any}"
+        refusal = WireError(.internalError, "an error that cannot be understood: \(why)")
       }
+      waiter.resume(throwing: PeerError.refused(refusal))
     }
   }
 

@@ -34,7 +34,7 @@ public protocol Plugin: Sendable {
   // What the host may ask. Each answers `methodNotFound` unless implemented.
 
   func send(_ request: MessageSend) async throws -> Receipt
-  func edit(_ request: MessageEdit) async throws -> Receipt
+  func edit(_ request: MessageEdit) async throws -> EditReceipt
   func delete(_ request: MessageDelete) async throws
   func settled(_ request: MessageSettled) async throws
   func lookup(_ request: MessageLookup) async throws -> MessageLookup.Reply
@@ -84,7 +84,7 @@ extension Plugin {
   }
 
   public func send(_ request: MessageSend) async throws -> Receipt { throw Self.unsupported(MessageSend.method) }
-  public func edit(_ request: MessageEdit) async throws -> Receipt { throw Self.unsupported(MessageEdit.method) }
+  public func edit(_ request: MessageEdit) async throws -> EditReceipt { throw Self.unsupported(MessageEdit.method) }
   public func delete(_ request: MessageDelete) async throws { throw Self.unsupported(MessageDelete.method) }
   public func settled(_ request: MessageSettled) async throws { throw Self.unsupported(MessageSettled.method) }
   public func lookup(_ request: MessageLookup) async throws -> MessageLookup.Reply {

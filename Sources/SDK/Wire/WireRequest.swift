@@ -2,6 +2,8 @@
 public protocol WireRequest: Codable, Sendable {
   associatedtype Reply: Codable & Sendable
   static var method: String { get }
+  /// The form of the answer, as the table of docs/plugin-protocol.md has it: for the author of one that is not understood.
+  static var replyForm: String { get }
   /// Appends the parameters as JSON. Only what is sent many times a second does this by hand.
   func writeParams(to line: inout [UInt8]) throws
   /// Reads the answer out of its whole line.
@@ -23,6 +25,8 @@ extension WireRequest {
   }
 
   public static func readParams(_ params: UnsafeRawBufferPointer) -> Self? { nil }
+
+  public static var replyForm: String { "an object" }
 
   public static func writeReply(_ reply: Reply, to line: inout [UInt8]) throws {
     line += try JSONCoding.encode(reply)
@@ -52,16 +56,56 @@ public struct Empty: Codable, Sendable, Equatable {
 }
 
 extension WireRequest where Reply == Empty {
+  public static var replyForm: String { "{}" }
+
   public static func readReply(from line: UnsafeRawBufferPointer) throws -> Empty { Empty() }
 
   public static func writeReply(_ reply: Empty, to line: inout [UInt8]) { line += "{}".utf8 }
 }
 
+// Receipts answer every change of a growing message: they are read where they stand.
 extension WireRequest where Reply == Receipt {
-  /// Receipts answer every change of a growing message: they are read where they stand.
+  public static var replyForm: String { "{message: string}" }
+
   public static func readReply(from line: UnsafeRawBufferPointer) throws -> Receipt {
-    var message: String?
-    var putOff: Bool?
+    if let message = ReceiptMembers(line).message { return Receipt(message: message) }
+    return try JSONCoding.decode(ResultOf<Receipt>.self, from: line).result
+  }
+
+  public static func writeReply(_ reply: Receipt, to line: inout [UInt8]) {
+    line += #"{"message":"#.utf8
+    JSONText.quote(reply.message, into: &line)
+    line.append(UInt8(ascii: "}"))
+  }
+}
+
+extension MessageEdit {
+  public static var replyForm: String { "{message?: string, putOff?: boolean}" }
+
+  public static func readReply(from line: UnsafeRawBufferPointer) throws -> EditReceipt {
+    let members = ReceiptMembers(line)
+    if let message = members.message { return EditReceipt(message: message, putOff: members.putOff) }
+    return try JSONCoding.decode(ResultOf<EditReceipt>.self, from: line).result
+  }
+
+  public static func writeReply(_ reply: EditReceipt, to line: inout [UInt8]) throws {
+    guard let message = reply.message else {
+      line += try JSONCoding.encode(reply)
+      return
+    }
+    line += #"{"message":"#.utf8
+    JSONText.quote(message, into: &line)
+    if let putOff = reply.putOff { line += #","putOff":\#(putOff)"#.utf8 }
+    line.append(UInt8(ascii: "}"))
+  }
+}
+
+/// What is not as it should be is left to the decoder, which says why.
+private struct ReceiptMembers {
+  var message: String?
+  var putOff: Bool?
+
+  init(_ line: UnsafeRawBufferPointer) {
     var cursor = JSONCursor(line)
     _ = cursor.members { key, cursor in
       guard key.equals("result") else { return true }
@@ -71,15 +115,5 @@ extension WireRequest where Reply == Receipt {
         return true
       }
     }
-    // What is not as it should be is left to the decoder, which says why.
-    if let message { return Receipt(message: message, putOff: putOff) }
-    return try JSONCoding.decode(ResultOf<Receipt>.self, from: line).result
-  }
-
-  public static func writeReply(_ reply: Receipt, to line: inout [UInt8]) {
-    line += #"{"message":"#.utf8
-    JSONText.quote(reply.message, into: &line)
-    if let putOff = reply.putOff { line += #","putOff":\#(putOff)"#.utf8 }
-    line.append(UInt8(ascii: "}"))
   }
 }

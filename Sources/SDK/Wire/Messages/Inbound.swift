@@ -72,6 +72,7 @@ public struct QuotedMessage: Codable, Sendable, Hashable {
 /// `message.received`: a person wrote something. Answered once it is stored; unique by (instance, conversation, id).
 public struct MessageReceived: WireRequest, Equatable {
   public static let method = "message.received"
+  public static let replyForm = "{stored: boolean, refused?: boolean}"
 
   public struct Reply: Codable, Sendable, Equatable {
     /// False when this message had been received before, or its sender is not allowed.
@@ -153,6 +154,7 @@ public struct MessageDeleted: WireRequest, Equatable {
 /// `command.invoked`: a native command of the platform. Its answer arrives as messages.
 public struct CommandInvoked: WireRequest, Equatable {
   public static let method = "command.invoked"
+  public static let replyForm = MessageReceived.replyForm
   public typealias Reply = MessageReceived.Reply
 
   public var id: String
@@ -174,6 +176,7 @@ public struct CommandInvoked: WireRequest, Equatable {
 /// `command.complete`: completions for a command line typed so far.
 public struct CommandComplete: WireRequest, Equatable {
   public static let method = "command.complete"
+  public static let replyForm = "{completions: [string]}"
 
   public struct Reply: Codable, Sendable, Equatable {
     public var completions: [String]
@@ -195,6 +198,7 @@ public struct CommandComplete: WireRequest, Equatable {
 /// `action.invoked`: a button was pressed, or a form filled in.
 public struct ActionInvoked: WireRequest, Equatable {
   public static let method = "action.invoked"
+  public static let replyForm = MessageReceived.replyForm
   public typealias Reply = MessageReceived.Reply
 
   public var id: String

@@ -1,6 +1,8 @@
 /// `initialize`: the host's first request; nothing else is said before it is answered.
 public struct InitializeRequest: WireRequest {
   public static let method = "initialize"
+  public static let replyForm =
+    "{protocolVersion: integer, name: string, version: string, kinds: [string], capabilities: Capabilities}"
   public typealias Reply = InitializeReply
 
   public var protocolVersions: [Int]

@@ -16,10 +16,18 @@ public struct Button: Codable, Sendable, Hashable {
 /// What became of a send: the platform's own id of the message.
 public struct Receipt: Codable, Sendable, Equatable {
   public var message: String
+
+  public init(message: String) { self.message = message }
+}
+
+/// What became of a change.
+public struct EditReceipt: Codable, Sendable, Equatable {
+  /// The message's id, which a change leaves as it is.
+  public var message: String?
   /// A change of a growing message that is shown when the platform has room for it, unless another comes first.
   public var putOff: Bool?
 
-  public init(message: String, putOff: Bool? = nil) {
+  public init(message: String? = nil, putOff: Bool? = nil) {
     self.message = message
     self.putOff = putOff
   }
@@ -75,7 +83,7 @@ public struct MessageSend: WireRequest, Equatable {
 /// `message.edit`: the whole new text.
 public struct MessageEdit: WireRequest, Equatable {
   public static let method = "message.edit"
-  public typealias Reply = Receipt
+  public typealias Reply = EditReceipt
 
   public var conversation: String
   public var message: String
@@ -160,6 +168,7 @@ public struct MessageSettled: WireRequest, Equatable {
 /// `message.lookup`: what became of a send whose outcome is unknown.
 public struct MessageLookup: WireRequest, Equatable {
   public static let method = "message.lookup"
+  public static let replyForm = "{message?: string}"
 
   public struct Reply: Codable, Sendable, Equatable {
     /// Nil: no message has this key.
@@ -283,6 +292,7 @@ public struct ReactionSet: WireRequest, Equatable {
 /// `conversation.open`: the place of direct messages with somebody, who may not have written yet.
 public struct ConversationOpen: WireRequest, Equatable {
   public static let method = "conversation.open"
+  public static let replyForm = ThreadCreate.replyForm
   public typealias Reply = ThreadCreate.Reply
 
   /// The person's id.
@@ -294,6 +304,7 @@ public struct ConversationOpen: WireRequest, Equatable {
 /// `thread.create`
 public struct ThreadCreate: WireRequest, Equatable {
   public static let method = "thread.create"
+  public static let replyForm = "{conversation: Conversation}"
 
   public struct Reply: Codable, Sendable, Equatable {
     public var conversation: Conversation

@@ -1,6 +1,7 @@
 /// `format.render`: Markdown into messages of a platform's dialect and size. Stateless.
 public struct FormatRender: WireRequest, Equatable {
   public static let method = "format.render"
+  public static let replyForm = "{pieces: [{text: string, consumed: integer, reopen?: string}]}"
 
   public struct Piece: Codable, Sendable, Equatable {
     /// Rendered, within the limit.
@@ -41,6 +42,7 @@ public struct FormatRender: WireRequest, Equatable {
 /// `format.tool`: one line for each tool call.
 public struct FormatTool: WireRequest, Equatable {
   public static let method = "format.tool"
+  public static let replyForm = "{lines: [string]}"
 
   public struct Call: Codable, Sendable, Equatable {
     public var name: String
@@ -71,6 +73,7 @@ public struct FormatTool: WireRequest, Equatable {
 /// `attachments.prepare`: files into what a model takes. Stateless.
 public struct AttachmentsPrepare: WireRequest, Equatable {
   public static let method = "attachments.prepare"
+  public static let replyForm = "{images: [{name: string, mime: string, base64Path: string}], text: string}"
 
   public struct Image: Codable, Sendable, Equatable {
     public var name: String

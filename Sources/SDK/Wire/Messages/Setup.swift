@@ -2,6 +2,7 @@
 /// into the configuration.
 public struct SetupRequest: WireRequest {
   public static let method = "setup"
+  public static let replyForm = "{settings: {*: any}, secrets: {*: string}, users: [string]}"
   public typealias Reply = SetupReply
 
   /// What is known already: of the configuration there is, or given with the command.
@@ -38,6 +39,7 @@ public struct SetupSay: WireRequest {
 /// `setup.ask`: a question to the person.
 public struct SetupAsk: WireRequest {
   public static let method = "setup.ask"
+  public static let replyForm = "{answer: string}"
 
   public struct Reply: Codable, Sendable {
     public var answer: String
@@ -60,6 +62,7 @@ public struct SetupAsk: WireRequest {
 /// `check`: instead of `initialize`: look whether the configuration works, and say what is wrong.
 public struct CheckRequest: WireRequest {
   public static let method = "check"
+  public static let replyForm = "{findings: [{isGood: boolean, text: string}]}"
 
   public struct Reply: Codable, Sendable {
     public var findings: [Finding]

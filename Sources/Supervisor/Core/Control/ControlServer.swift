@@ -262,8 +262,8 @@ package final class ControlServer: Sendable {
       name: name, about: about, messenger: Config.Messenger(kind: "attached", instance: String(name.dropFirst(9))),
       spoolFolder: spool, isLocal: true, peer: peer,
       hung: { [log, weak peer] why in
-        log("\(name) hangs (\(why)) and is detached")
+        log("\(name) is detached: \(why)")
         peer?.close()
-      })
+      }, log: log)
   }
 }

@@ -16,14 +16,14 @@ extension PluginInstance {
     do {
       state = try await surroundings.store.pluginState(of: name)
     } catch {
-      return .failure(.ended("its state could not be read: \(error)", worked: false))
+      return .failure(.failed("its state could not be read: \(error)", worked: false))
     }
     let request = InitializeRequest(
       host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
       config: specification.settings, state: state, dataDir: data, spoolDir: spool)
     do {
       let about = try await life.peer.request(request, within: Self.handshakeLimit)
-      if let junk = life.junk.withLock({ $0 }) { return .failure(.ended(Self.junkExplanation(junk), worked: false)) }
+      if let junk = life.junk.withLock({ $0 }) { return .failure(.failed(Self.junkExplanation(junk), worked: false)) }
       guard ProtocolVersion.supported.contains(about.protocolVersion) else {
         return .failure(
           .misconfigured(
@@ -40,10 +40,7 @@ extension PluginInstance {
     PluginLink(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
       spoolFolder: spool, isLocal: false, peer: life.peer,
-      hung: { [weak child = life.child, log = surroundings.log, name] why in
-        log("\(name) hangs (\(why)) and is ended")
-        child?.signal(SIGKILL)
-      })
+      hung: { [weak life] in life?.stop(because: $0) }, log: surroundings.log)
   }
 
   private var messenger: Config.Messenger {
@@ -63,15 +60,17 @@ extension PluginInstance {
         problems.isEmpty ? refusal.message : problems.map(describe).joined(separator: "; ")
       return specification.isConfigured ? .misconfigured(text) : .unconfigured(text)
     }
-    if let junk = life.junk.withLock({ $0 }) { return .ended(Self.junkExplanation(junk), worked: false) }
+    if let junk = life.junk.withLock({ $0 }) { return .failed(Self.junkExplanation(junk), worked: false) }
     switch error {
     case .timedOut:
-      return .ended("it did not answer the handshake within \(Self.handshakeLimit.forPeople)", worked: false)
+      return .failed(
+        "it did not answer the handshake within \(Self.handshakeLimit.forPeople), and was stopped", worked: false)
     case .closed, .notSent:
       // It has closed its output; give it a moment to end, so that the message can say how.
-      let exit = await life.child.tearDown([.wait(.seconds(1))], clock: surroundings.timekeeper.clock)
-      return .ended("\(exit) before the handshake", worked: false)
-    case .refused, .unreadable: return .ended("the handshake failed: \(error)", worked: false)
+      let end = await life.explainEnd(within: .seconds(1), clock: surroundings.timekeeper.clock)
+      return .failed("\(end) before the handshake", worked: false)
+    case .refused: return .failed("it refused the handshake: \(error)", worked: false)
+    case .unreadable: return .failed("\(error)", worked: false)
     }
   }
 

@@ -23,7 +23,7 @@ extension PluginInstance {
     } catch SpawnError.postponed {
       return .postponed
     } catch {
-      return .ended("\(error)", worked: false)
+      return .failed("\(error)", worked: false)
     }
     self.life = life
     defer { self.life = nil }
@@ -38,7 +38,7 @@ extension PluginInstance {
     } catch {
       life.peer.close()
       await life.child.tearDown([], clock: surroundings.timekeeper.clock)
-      return .ended("\(error)", worked: false)
+      return .failed("\(error)", worked: false)
     }
     if let adopted { return await serve(makeLink(adopted.about, life, spool: spool), life, adopting: adopted) }
     switch await greet(life, data: data, spool: spool) {
@@ -118,10 +118,12 @@ extension PluginInstance {
           await audience.received(request, from: link)
         }
         // The output has ended: normally because the process has.
-        let exit = await child.tearDown([.wait(.seconds(2))], clock: timekeeper.clock)
-        return "\(exit)"
+        return await life.explainEnd(within: .seconds(2), clock: timekeeper.clock)
       }
-      group.addTask { await Self.watch(link, child, timekeeper) }
+      group.addTask {
+        await Self.watch(link, life, timekeeper)
+        return nil
+      }
       if link.isOnDemand {
         group.addTask { [self] in
           await endWhenIdle(link, life)
@@ -138,28 +140,28 @@ extension PluginInstance {
     // Who is asleep can be called.
     if takeFallingAsleep() { return .asleep(link) }
     await audience.disconnected(link)
-    return .ended(why, worked: link.hasWorked)
+    return .failed(why, worked: link.hasWorked)
   }
 
-  /// Pings a quiet plugin; ends one that does not answer. Returns nil when cancelled.
-  private static func watch(_ link: PluginLink, _ child: ChildProcess, _ timekeeper: Timekeeper) async -> String? {
+  /// Pings a quiet plugin; stops one that does not answer. Returns then, or when cancelled.
+  private static func watch(_ link: PluginLink, _ life: Life, _ timekeeper: Timekeeper) async {
     while true {
       let quiet = link.silence
       if quiet < quietLimit || link.awaitsAnswers {
         let rest = link.awaitsAnswers ? quietLimit : quietLimit - quiet
-        guard await timekeeper.sleep(for: rest) else { return nil }
+        guard await timekeeper.sleep(for: rest) else { return }
         continue
       }
       do {
         _ = try await link.request(Ping(), within: pingLimit)
       } catch {
-        guard !Task.isCancelled else { return nil }
+        guard !Task.isCancelled else { return }
         if case .timedOut = error {
-          child.signal(SIGKILL)
-          return "it did not answer a ping within \(pingLimit.forPeople)"
+          life.stop(because: "it did not answer a ping within \(pingLimit.forPeople)")
+          return
         }
         // Any other answer is a sign of life; the end of the connection is noticed elsewhere.
-        guard await timekeeper.sleep(for: quietLimit) else { return nil }
+        guard await timekeeper.sleep(for: quietLimit) else { return }
       }
     }
   }

@@ -1,3 +1,4 @@
+internal import Glibc
 package import RelayConfig
 internal import RelayPipes
 package import RelayStore
@@ -59,6 +60,7 @@ package actor PluginInstance {
     let junk: Locked<String?>
     /// Once it has shaken hands.
     private let stored = Locked<PluginLink?>(nil)
+    private let stopped = Locked<String?>(nil)
 
     init(child: ChildProcess, peer: Peer, log: LineReader, marker: String, junk: Locked<String?>) {
       self.junk = junk
@@ -71,6 +73,20 @@ package actor PluginInstance {
     var link: PluginLink? {
       get { stored.withLock { $0 } }
       set { stored.withLock { $0 = newValue } }
+    }
+
+    /// Kills it; the first reason stands.
+    func stop(because why: String) {
+      stopped.withLock { $0 = $0 ?? "\(why), and was stopped" }
+      child.signal(SIGKILL)
+    }
+
+    /// Waits for the end of a process whose output has ended, and tells how it came: by itself or by us.
+    func explainEnd(within limit: Duration, clock: any Clock<Duration>) async -> String {
+      if let exit = await child.exit(within: limit, clock) { return stopped.withLock { $0 } ?? "it ended with \(exit)" }
+      stop(because: "it closed its standard output")
+      _ = await child.exit()
+      return stopped.withLock { $0 } ?? ""
     }
   }
 
@@ -204,7 +220,7 @@ package actor PluginInstance {
       history.failures = backoff.failures
       let wait = min(backoff.wait, surroundings.restart.longestDelay)
       guard wait > .zero else { return }
-      enter(.waiting, problem: "it ended \(backoff.failures) times before pi-relayd was started")
+      enter(.waiting, problem: "it failed \(backoff.failures) times before pi-relayd was started")
       await pause(wait)
     } catch {
       surroundings.log("\(name): how it was held back could not be read: \(error)")
@@ -221,7 +237,8 @@ package actor PluginInstance {
   }
 
   enum Ending: Sendable {
-    case ended(String, worked: Bool)
+    /// It is to be started again. The words say what happened: not every plugin that does not run has ended by itself.
+    case failed(String, worked: Bool)
     /// It has not begun: the daemon was about to become another program.
     case postponed
     /// Nobody needs it.
@@ -242,16 +259,16 @@ package actor PluginInstance {
       surroundings.log("\(name): \(problem)")
       enter(.misconfigured, problem: problem)
       return nil
-    case .ended(let why, let worked):
+    case .failed(let why, let worked):
       status.restarts += 1
       let decision = surroundings.restart.next(
         &history, now: surroundings.timekeeper.now(), uptime: uptime, worked: worked,
         random: Double.random(in: 0...1))
       surroundings.store.saveBackoffSoon(
         history.failures > 1 ? Backoff(failures: history.failures, wait: decision.delay) : nil, of: name)
-      let words = lastWords.withLock { $0.last }.map { "; its last words: \($0)" } ?? ""
+      let words = lastWords.withLock { $0.last }.map { "; the last line of its log: \($0)" } ?? ""
       surroundings.log(
-        "\(name) ended: \(why)\(words); started again "
+        "\(name): \(why)\(words); it is started again "
           + (decision.delay == .zero ? "at once" : "in \(decision.delay.forPeople)"))
       enter(decision.failing ? .failing : .waiting, problem: why + words)
       return decision.delay

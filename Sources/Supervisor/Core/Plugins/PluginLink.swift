@@ -16,12 +16,15 @@ package final class PluginLink: Sendable {
   package let isLocal: Bool
   private let peer: Peer
   private let hung: @Sendable (String) -> Void
+  private let log: @Sendable (String) -> Void
+  /// Methods whose answer could not be understood, which is told once.
+  private let misunderstood = Locked<Set<String>>([])
   private let worked = Locked(false)
   private let reportedProblem = Locked<String?>(nil)
 
   package init(
     name: String, about: InitializeReply, messenger: Config.Messenger?, spoolFolder: String, isLocal: Bool,
-    peer: Peer, hung: @escaping @Sendable (String) -> Void
+    peer: Peer, hung: @escaping @Sendable (String) -> Void, log: @escaping @Sendable (String) -> Void
   ) {
     self.name = name
     self.about = about
@@ -31,6 +34,7 @@ package final class PluginLink: Sendable {
     self.isLocal = isLocal
     self.peer = peer
     self.hung = hung
+    self.log = log
   }
 
   package var isMessenger: Bool { about.kinds.contains(.messenger) }
@@ -53,9 +57,12 @@ package final class PluginLink: Sendable {
       return reply
     } catch {
       if case .timedOut(let method) = error, peer.silence >= limit {
-        hung("no answer to \(method) and nothing else heard for \(limit.forPeople)")
+        hung("it did not answer \(method) within \(limit.forPeople) and sent nothing else")
       }
       if case .refused = error { worked.withLock { $0 = true } }
+      if case .unreadable(let method, _) = error, misunderstood.withLock({ $0.insert(method).inserted }) {
+        log("\(name): \(error)")
+      }
       throw error
     }
   }

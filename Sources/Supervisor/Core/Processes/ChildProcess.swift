@@ -242,7 +242,7 @@ package final class ChildProcess: Sendable {
   }
 
   /// How it ended, or nil when it still runs after `limit`.
-  private func exit(within limit: Duration, _ clock: any Clock<Duration>) async -> ChildExit? {
+  func exit(within limit: Duration, _ clock: any Clock<Duration>) async -> ChildExit? {
     let (exits, arrival) = AsyncStream<ChildExit>.makeStream()
     onExit { exit in
       arrival.yield(exit)

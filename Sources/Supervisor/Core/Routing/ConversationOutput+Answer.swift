@@ -148,8 +148,8 @@ extension ConversationOutput {
       case .lost:
         deaths += 1
         guard deaths < Delivery.maximumDeaths else {
-          delivery.log("\(key): a change of a message ended its messenger \(deaths) times and was set aside")
-          delivery.settle(record, .failed("it ended the messenger \(deaths) times"))
+          delivery.log("\(key): a change of a message was not answered \(deaths) times and was set aside")
+          delivery.settle(record, .failed("the messenger did not answer it \(deaths) times"))
           isIncomplete = true
           return
         }

@@ -92,8 +92,8 @@ extension Delivery {
         deaths += 1
         store.retryOutboundSoon(key, SendTries(failed: number + 1))
         guard deaths < Self.maximumDeaths else {
-          log("\(conversation): a change of a message ended its messenger \(deaths) times and was set aside")
-          settle(key, .failed("it ended the messenger \(deaths) times"))
+          log("\(conversation): a change of a message was not answered \(deaths) times and was set aside")
+          settle(key, .failed("the messenger did not answer it \(deaths) times"))
           return false
         }
       case .gone, .failed: return await sendInstead(edit, key: key, role: role)
@@ -144,7 +144,7 @@ extension Delivery {
     case .file(var request):
       if marked { request.caption = mark + (request.caption ?? "") }
       return try await link.request(request, within: .seconds(120)).message
-    case .edit(let request): return try await link.request(request).message
+    case .edit(let request): return try await link.request(request).message ?? request.message
     case .dialog(var request):
       request.text = mark + request.text
       guard link.capabilities.buttons != nil else {
@@ -202,12 +202,18 @@ extension Delivery {
           // The platform may be in doubt as often as it likes; what counts is who dies of it.
           if error as? PeerError == .closed { deaths += 1 }
           if deaths >= Self.maximumDeaths, error as? PeerError == .closed {
-            log("\(conversation): a message ended its messenger \(deaths) times and was set aside")
-            settle(key, .failed("it ended the messenger \(deaths) times"))
+            log("\(conversation): the connection ended \(deaths) times while a message was sent, which was set aside")
+            settle(key, .failed("the connection to the messenger ended \(deaths) times over it"))
             return nil
           }
           store.retryOutboundSoon(key, SendTries(failed: number + 1))
           if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
+          if case .unreadable? = error as? PeerError, mark || number > 0 {
+            // A result says that it was sent. Nobody can tell as what: once more would show it twice.
+            log("\(conversation): a message was sent, and cannot be changed any more: \(error)")
+            settle(key, .failed("\(error)"))
+            return nil
+          }
           if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
         }
       }

@@ -99,6 +99,9 @@ struct Delivery: Sendable {
       }
     } catch .notSent {
       return .wait(.milliseconds(250))
+    } catch .unreadable {
+      // A result, whatever it holds, says that it is done.
+      return .done
     } catch {
       if Task.isCancelled { return .over }
       // The same text once more does no harm: an edit says what the message shall be, not what to add.

@@ -165,7 +165,7 @@ package actor Services {
     let identity = "prepare:\(prompt.key.conversation):\(prompt.key.id)"
     for _ in 0..<2 {
       guard deaths[identity, default: 0] < 2 else {
-        return named(prompt, "these files ended the attachments service twice and were set aside")
+        return named(prompt, "the attachments service did not answer for these files twice")
       }
       guard let link = await waitForLink(AttachmentsPrepare.method, wakingFor: Self.wakeLimit) else { break }
       let output = "\(link.spoolFolder)/\(UUID().uuidString)"

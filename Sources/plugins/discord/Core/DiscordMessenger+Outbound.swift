@@ -47,15 +47,15 @@ extension DiscordMessenger {
     return Receipt(message: id)
   }
 
-  package func edit(_ request: MessageEdit) async throws -> Receipt {
+  package func edit(_ request: MessageEdit) async throws -> EditReceipt {
     let body = content(request.text, Components.rows(request.buttons))
     guard request.streaming != true else {
       let isShown = try await grow(request.message, .object(body), in: request.conversation)
-      return Receipt(message: request.message, putOff: isShown ? nil : true)
+      return EditReceipt(message: request.message, putOff: isShown ? nil : true)
     }
     await streaming.settle(request.message)
     try await change(request.message, body, in: request.conversation)
-    return Receipt(message: request.message)
+    return EditReceipt(message: request.message)
   }
 
   private func grow(_ message: String, _ body: JSONValue, in channel: String) async throws -> Bool {

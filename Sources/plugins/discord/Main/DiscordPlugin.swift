@@ -27,7 +27,7 @@ import PluginSDK
   func run() async throws { try await started.run() }
 
   func send(_ request: MessageSend) async throws -> Receipt { try await started.send(request) }
-  func edit(_ request: MessageEdit) async throws -> Receipt { try await started.edit(request) }
+  func edit(_ request: MessageEdit) async throws -> EditReceipt { try await started.edit(request) }
   func delete(_ request: MessageDelete) async throws { try await started.delete(request) }
   func settled(_ request: MessageSettled) async throws { try await started.settled(request) }
   func sendFile(_ request: FileSend) async throws -> Receipt { try await started.sendFile(request) }
