@@ -4,15 +4,15 @@ import RelayWire
 import Supervisor
 import Testing
 
-private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
   .deletingLastPathComponent()
 
-private func document(_ name: String) throws -> String {
+func document(_ name: String) throws -> String {
   String(decoding: try Data(contentsOf: root.appending(path: name)), as: UTF8.self)
 }
 
 /// Every request of the protocol, as the code has it.
-private let requests: [any WireRequest.Type] = [
+let requests: [any WireRequest.Type] = [
   InitializeRequest.self, Ping.self, Shutdown.self, MessageReceived.self, MessageEdited.self, MessageDeleted.self,
   CommandInvoked.self, CommandComplete.self, ActionInvoked.self, ReactionAdded.self, ConversationClosed.self,
   ConversationReopened.self, StateSave.self, ProblemReport.self, MessageSend.self, MessageEdit.self, MessageDelete.self,
