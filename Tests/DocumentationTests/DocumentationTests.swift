@@ -82,6 +82,13 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     }
   }
 
+  @Test func `every section that the check of a plugin names is there`() throws {
+    let headings = Set(
+      try document("docs/plugin-protocol.md").split(separator: "\n").filter { $0.hasPrefix("#") }
+        .map { String($0.drop { $0 == "#" || $0 == " " }) })
+    for section in ConformanceKit.Section.allCases { #expect(headings.contains(section.rawValue), "\(section)") }
+  }
+
   @Test func `the example configuration loads, and shows the defaults`() throws {
     let text = try document("docs/relay.example.yaml")
     let config = try ConfigReader(environment: [:]).read(Array(text.utf8), file: "relay.example.yaml").config

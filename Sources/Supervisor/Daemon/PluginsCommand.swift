@@ -76,7 +76,7 @@ struct Plugins: AsyncParsableCommand {
           let line = try? JSONCoding.encode(result, sorted: true)
           print(String(decoding: line ?? [], as: UTF8.self))
         } else {
-          print("\(result.passed ? "✓" : "✗") \(result.check)" + (result.detail.map { " — \($0)" } ?? ""))
+          print(result.line)
         }
       }
       if !passed { throw ExitStatus.failed }
