@@ -155,7 +155,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
+        "CLinux", "Drills", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
         "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
       ],

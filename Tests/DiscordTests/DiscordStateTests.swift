@@ -35,10 +35,10 @@ import Testing
     #expect(back.watermark(of: "a") == "3")
   }
 
-  @Test func `ids tell the time`() {
-    // The example of Discord's own documentation.
-    #expect(Snowflake.time(of: "175928847299117063") == 1_462_015_105.796)
-    #expect(Snowflake.isOlder(Snowflake.at(1_462_015_105), than: "175928847299117063"))
+  @Test func `another program is noted again after an hour, and after the clock was set back`() {
+    var state = DiscordState(nil)
+    let times: [Double] = [10_000, 13_599, 13_600, 10_000, 10_001]
+    #expect(times.map { state.noteOther(in: "a", now: $0) } == [true, false, true, true, false])
   }
 
   @Test func `texts are cut by what Discord counts at its strictest`() {

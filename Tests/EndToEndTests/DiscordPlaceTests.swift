@@ -142,6 +142,27 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a channel that is named later misses nothing of the first break, and replays nothing of before`()
+      async throws
+    {
+      try await Discord.run { discord, relay in
+        try Discord.say("long ago", isGuild: true, channel: Discord.other, to: discord)
+        try await sayBefore(discord)
+        let text = try relay.configuration.replacing(
+          "[\"\(Discord.general)\"]", with: "[\"\(Discord.general)\", \"\(Discord.other)\"]")
+        try Data(text.utf8).write(to: URL(filePath: relay.folders.home + "/relay.yaml"))
+        #expect(try await relay.command("reload").exit == .exited(0))
+        _ = await Discord.wait(at: discord) { $0.resumes == 1 }
+        // Handled in the order of events: after it the plugin knows where the channel stands.
+        try Discord.say("resumed", to: discord)
+        await Discord.waitForText("You wrote: resumed", at: discord)
+        try breakOff(discord)
+        try Discord.say("meanwhile", isGuild: true, channel: Discord.other, to: discord)
+        let ledger = try #require(await Discord.waitForText("[Ann]: meanwhile", at: discord))
+        #expect(ledger.first("long ago") == nil)
+      }
+    }
+
     @Test func `a fresh start replays nothing of what was written before`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try Discord.say("long ago", isGuild: true, channel: Discord.general, to: discord)

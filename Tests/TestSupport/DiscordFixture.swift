@@ -76,9 +76,11 @@ package enum Discord {
   ///   - more: lines of the instance's configuration.
   ///   - top: other sections.
   ///   - sessions: settings of that section.
+  ///   - prepare: called before the daemon starts.
   package static func run(
     _ more: String = "dms: true", top: String = "", sessions: String = "", token: String = "the-token",
-    programs: Programs = .built, _ body: (PythonServer, RelayFixture) async throws -> Void
+    programs: Programs = .built, prepare: (PythonServer, RelayFixture) throws -> Void = { _, _ in },
+    _ body: (PythonServer, RelayFixture) async throws -> Void
   ) async throws {
     try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
       let lines = more.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")
@@ -94,7 +96,9 @@ package enum Discord {
               editIntervalMilliseconds: 50
         \(lines)
         """
-      try await RelayFixture.run(config: config, sessions: sessions, programs: programs) { relay in
+      try await RelayFixture.run(config: config, sessions: sessions, programs: programs, startsDaemon: false) { relay in
+        try prepare(discord, relay)
+        try await relay.start()
         if token == "the-token" { _ = await discord.wait { DiscordLedger($0).identifies > 0 ? true : nil } }
         try await body(discord, relay)
       }

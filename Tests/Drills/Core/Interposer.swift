@@ -29,9 +29,14 @@ package enum Interposer {
       folder: Built.folder, environment: ["LD_PRELOAD": library, "PI_RELAY_TRACE": "\(file):pi-relayd"])
   }
 
+  /// Environment that shifts a program's time of day by the seconds in `file`, which holds eight bytes.
+  package static func shifting(_ program: String, by file: String, library: String) -> [String: String] {
+    ["LD_PRELOAD": library, "PI_RELAY_CLOCK": "\(file):\(program)"]
+  }
+
   /// A daemon whose time of day is shifted by the seconds in `file`, which holds eight bytes.
   static func shifting(by file: String, library: String) -> Programs {
-    Programs(folder: Built.folder, environment: ["LD_PRELOAD": library, "PI_RELAY_CLOCK": "\(file):pi-relayd"])
+    Programs(folder: Built.folder, environment: shifting("pi-relayd", by: file, library: library))
   }
 
   /// What makes calls of a daemon fail.

@@ -183,13 +183,13 @@ private struct Step {
 /// The wall clock of a daemon, shifted at will.
 ///
 /// `@unchecked`: one word, written here and read by the other process.
-private final class ShiftedClock: @unchecked Sendable {
+package final class ShiftedClock: @unchecked Sendable {
   private let folder: TemporaryFolder
   private let offset: UnsafeMutablePointer<Int64>
 
-  var file: String { folder.path + "/clock" }
+  package var file: String { folder.path + "/clock" }
 
-  init() throws {
+  package init() throws {
     folder = try TemporaryFolder()
     let descriptor = open(folder.path + "/clock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     defer { close(descriptor) }
@@ -201,5 +201,5 @@ private final class ShiftedClock: @unchecked Sendable {
 
   deinit { munmap(offset, 8) }
 
-  func shift(bySeconds seconds: Int) { offset.pointee += Int64(seconds) }
+  package func shift(bySeconds seconds: Int) { offset.pointee += Int64(seconds) }
 }

@@ -7,6 +7,7 @@ JSON on standard output.
                                         ("taken": another bot of the same token has answered it)
     {"do": "begin", "parent": ..., "name": ...}  somebody opens a thread
     {"do": "history", "seconds": 1, "failures": [502]}  how slowly, and with which failures first, old messages are told
+    {"do": "await", "token": ...}       an interaction of that token has been acknowledged in the general channel
     {"do": "expire"}                    tokens of interactions count for nothing any more
     {"do": "thread", "id": ..., "archived": true}  somebody puts a thread away; with "deleted" deletes it
     {"do": "drop"}                      break every gateway connection off
@@ -81,6 +82,12 @@ async def obey(command):
         await gateway.broadcast("THREAD_CREATE", thread)
     elif what == "history":
         world.history.update(seconds=command.get("seconds", 0), failures=command.get("failures", []))
+    elif what == "await":
+        with world.lock:
+            world.interactions[command["token"]] = {
+                "id": "1", "type": 2, "began": 0, "answer": 5, "channel": "700000000000000001", "user": world.ANN["id"],
+                "original": None, "private": True}
+        world.tell(happened="awaited")
     elif what == "expire":
         world.expired["webhooks"] = True
     elif what == "drop":

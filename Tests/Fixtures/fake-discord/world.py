@@ -123,6 +123,8 @@ def message(channel, author, content, **more):
     if channels.get(channel, {}).get("guild_id"):
         one.setdefault("guild_id", GUILD)
     messages[one["id"]] = one
+    if channel in channels and not one["flags"] & EPHEMERAL:
+        channels[channel]["last_message_id"] = one["id"]
     return one
 
 

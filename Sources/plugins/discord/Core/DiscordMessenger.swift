@@ -131,10 +131,13 @@ package actor DiscordMessenger {
       try await catchUp(event.data)
     case "RESUMED":
       host.log("connected, where it was")
+      await findFirstWatermarks()
       return try await keep()
     case "GUILD_CREATE": try await meet(guild: event.data)
     case "GUILD_DELETE": break
-    case "CHANNEL_CREATE", "CHANNEL_UPDATE": channels.learn(event.data)
+    case "CHANNEL_CREATE", "CHANNEL_UPDATE":
+      channels.learn(event.data)
+      begin(event.data)
     case "THREAD_CREATE":
       // From its first message on nothing of it is to be missed.
       if let thread = channels.learn(event.data), state.watermark(of: thread.id) == nil {
@@ -251,8 +254,6 @@ package actor DiscordMessenger {
   private func catchUp(_ ready: JSONValue) async throws {
     if case .array(let guilds)? = ready["guilds"] { unmet = Set(guilds.compactMap { $0["id"]?.stringValue }) }
     before = state
-    let now = Snowflake.at(Date().timeIntervalSince1970)
-    for channel in settings.channels ?? [] where state.watermark(of: channel) == nil { see(now, in: channel) }
     for (channel, watermark) in state.watermarks { try await fetch(channel, after: watermark) }
     if unmet.isEmpty {
       before = nil
@@ -262,6 +263,27 @@ package actor DiscordMessenger {
 
   private func see(_ message: String, in channel: String) {
     state.saw(message, in: channel, keeping: settings.channels ?? [])
+  }
+
+  /// Sets the first watermark of a channel that is configured: what Discord says was written last. This machine's time of
+  /// day says nothing of Discord's.
+  private func begin(_ channel: JSONValue) {
+    guard let id = channel["id"]?.stringValue, channels.configured(id) != nil, state.watermark(of: id) == nil else {
+      return
+    }
+    // In a channel without a message all ids are later than its own.
+    see(channel["last_message_id"]?.stringValue ?? id, in: id)
+  }
+
+  /// A session that is resumed does not tell of channels that have been added to the configuration.
+  private func findFirstWatermarks() async {
+    for channel in settings.channels ?? [] where state.watermark(of: channel) == nil {
+      do throws(RESTError) {
+        begin(try await rest.ask(.channel(channel)))
+      } catch {
+        host.log("channel \(channel) cannot be looked at: \(error.asDeliveryFailure.wireError.message)")
+      }
+    }
   }
 
   /// Tries of fetching what was missed in one channel.
@@ -305,14 +327,18 @@ package actor DiscordMessenger {
   }
 
   private func meet(guild: JSONValue) async throws {
+    let known = before ?? state
     channels.learn(guild: guild)
+    for list in ["channels", "threads"] {
+      if case .array(let channels)? = guild[list] { for channel in channels { begin(channel) } }
+    }
     await uploads.learn(guild: guild)
     if channels.servesElsewhere, let id = guild["id"]?.stringValue { nursery.add { [menu] in await menu.joined(id) } }
     guard case .array(let threads)? = guild["threads"] else { return }
     for thread in threads {
       // A thread that began during the break.
       guard let place = channels.learn(thread), state.watermark(of: place.id) == nil, let parent = place.parent,
-        let last = (before ?? state).watermark(of: parent), Snowflake.isOlder(last, than: place.id)
+        let last = known.watermark(of: parent), Snowflake.isOlder(last, than: place.id)
       else { continue }
       see(Snowflake.before(place.id), in: place.id)
       try await fetch(place.id, after: Snowflake.before(place.id))

@@ -24,7 +24,7 @@ struct DiscordState: Sendable {
       self.init(channel: channel, time: Double(time))
     }
 
-    /// Seconds in which it is not told again.
+    /// Seconds in which it is not told again. This machine's time of day on both sides, since it outlives the plugin.
     static let pause = 3_600.0
   }
 
@@ -77,7 +77,8 @@ struct DiscordState: Sendable {
 
   /// - Returns: false when that was noted not long ago.
   mutating func noteOther(in channel: String, now: Double) -> Bool {
-    if let other, now - other.time < Other.pause { return false }
+    // A note from the future was made before the machine's clock was set back.
+    if let other, (0..<Other.pause).contains(now - other.time) { return false }
     other = Other(channel: channel, time: now)
     return true
   }
@@ -103,12 +104,4 @@ enum Snowflake {
 
   /// The id that something made just before it had.
   static func before(_ id: String) -> String { UInt64(id).map { String($0 > 0 ? $0 - 1 : 0) } ?? "0" }
-
-  /// When something was made, in seconds since 1970.
-  static func time(of id: String) -> Double { Double((UInt64(id) ?? 0) >> 22 + 1_420_070_400_000) / 1_000 }
-
-  /// The id that something made at this moment would have.
-  ///
-  /// - Parameter time: seconds since 1970.
-  static func at(_ time: Double) -> String { String(UInt64(max(0, time * 1_000 - 1_420_070_400_000)) << 22) }
 }

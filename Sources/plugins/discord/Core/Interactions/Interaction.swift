@@ -36,9 +36,6 @@ struct Interaction: Sendable {
   /// What the host calls it.
   var key: String { (isCommand ? "command:" : "action:") + id }
 
-  /// When it was used, in seconds since 1970.
-  var time: Double { Snowflake.time(of: id) }
-
   /// Nil for what is none of ours.
   init?(_ data: JSONValue) {
     let user = data["member"]?["user"] ?? data["user"]

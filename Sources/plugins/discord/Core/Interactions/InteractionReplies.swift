@@ -1,15 +1,16 @@
-internal import FoundationEssentials
 internal import RelayPipes
 internal import RelayWire
 
 /// Interactions that can still be answered: Discord takes answers for a quarter of an hour.
+///
+/// Their time counts from their arrival here, never from Discord's time of day, which may not be this machine's. Discord's
+/// own refusal decides about one that arrived late.
 actor InteractionReplies {
   private struct Slot {
     let application: String
     let token: String
     let isPrivate: Bool
-    /// Seconds since 1970: Discord's clock goes on while this machine sleeps.
-    let until: Double
+    let until: ContinuousClock.Instant
     /// What stands for "is thinking…" and is to be replaced by the first answer.
     var isThinking: Bool
   }
@@ -19,27 +20,33 @@ actor InteractionReplies {
     let application: String
     let token: String
     let message: String
-    let until: Double
+    let until: ContinuousClock.Instant
   }
 
-  private static let life: Double = 14 * 60
+  static let life: Duration = .seconds(14 * 60)
   private static let remembered = 1_000
 
   private let rest: RESTClient
   private var slots: [String: Slot] = [:]
   private var places: [String: Place] = [:]
 
-  init(_ rest: RESTClient) { self.rest = rest }
+  /// Goes on while this machine sleeps, as Discord does.
+  nonisolated let now: @Sendable () -> ContinuousClock.Instant
 
-  private var now: Double { Date().timeIntervalSince1970 }
+  init(_ rest: RESTClient, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    self.rest = rest
+    self.now = now
+  }
 
   /// Remembers an interaction that has been acknowledged.
   ///
-  /// - Parameter isThere: Discord has taken the acknowledgement.
-  func open(_ interaction: Interaction, isThere: Bool) {
+  /// - Parameters:
+  ///   - arrived: when it arrived, by `now`.
+  ///   - isThere: Discord has taken the acknowledgement.
+  func open(_ interaction: Interaction, arrived: ContinuousClock.Instant, isThere: Bool) {
     forgetOld()
     guard isThere else { return }
-    let until = interaction.time + Self.life
+    let until = arrived + Self.life
     slots[interaction.key] = Slot(
       application: interaction.application, token: interaction.token, isPrivate: interaction.guild != nil,
       until: until, isThinking: interaction.isCommand)
@@ -53,7 +60,7 @@ actor InteractionReplies {
   ///
   /// - Returns: the message, or nil where there is nothing to answer to any more.
   func say(_ body: [String: JSONValue], to key: String) async throws(RESTError) -> String? {
-    guard let slot = slots[key], slot.until > now else { return nil }
+    guard let slot = slots[key], slot.until > now() else { return nil }
     var body = body
     let route: Route
     if slot.isThinking {
@@ -63,7 +70,10 @@ actor InteractionReplies {
       route = .followUp(slot.application, slot.token)
       if slot.isPrivate { body["flags"] = .integer(Int64(DiscordMessages.ephemeral)) }
     }
-    let answer = try await rest.ask(route, .object(body), isRepeatable: route.method == "PATCH")
+    guard let answer = try await ask(route, .object(body)) else {
+      slots[key] = nil
+      return nil
+    }
     guard let message = answer["id"]?.stringValue else { throw .unanswered("it named no message") }
     if slot.isPrivate {
       places[message] = Place(
@@ -76,9 +86,23 @@ actor InteractionReplies {
   ///
   /// - Returns: false when it is none of those.
   func change(_ message: String, _ body: JSONValue) async throws(RESTError) -> Bool {
-    guard let place = places[message], place.until > now else { return false }
-    try await rest.ask(.editReply(place.message, place.application, place.token), body)
+    guard let place = places[message], place.until > now() else { return false }
+    guard try await ask(.editReply(place.message, place.application, place.token), body) != nil else {
+      places[message] = nil
+      return false
+    }
     return true
+  }
+
+  /// Nil where Discord knows the interaction, or the message, no longer.
+  private func ask(_ route: Route, _ body: JSONValue) async throws(RESTError) -> JSONValue? {
+    do {
+      return try await rest.ask(route, body, isRepeatable: route.method == "PATCH")
+    } catch .refused(let status, _, _) where status == 401 || status == 404 {
+      return nil
+    } catch {
+      throw error
+    }
   }
 
   /// Nothing more is said about it.
@@ -89,7 +113,7 @@ actor InteractionReplies {
 
   private func forgetOld() {
     guard slots.count + places.count > Self.remembered else { return }
-    let now = now
+    let now = now()
     slots = slots.filter { $0.value.until > now }
     places = places.filter { $0.value.until > now }
   }

@@ -14,6 +14,7 @@ actor Interactions {
   }
 
   private struct Arrival {
+    let time: ContinuousClock.Instant
     let acknowledgement: Task<Acknowledgement, Never>
     let isReplay: Bool
   }
@@ -69,10 +70,11 @@ actor Interactions {
       let form = forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? Components.Form(title: "Question")
       nursery.add { [self] in await offer(form, of: dialog, interaction) }
     case .command, .press, .form:
+      let time = replies.now()
       // It ends by itself within a request's time.
       let task = Task { await acknowledge(interaction, isOwn: channels.isCertain(interaction)) }
       let isReplay = isReplay.withLock { $0 }
-      arrivals.withLock { $0[interaction.id] = Arrival(acknowledgement: task, isReplay: isReplay) }
+      arrivals.withLock { $0[interaction.id] = Arrival(time: time, acknowledgement: task, isReplay: isReplay) }
     }
   }
 
@@ -181,7 +183,7 @@ actor Interactions {
   private func open(_ interaction: Interaction, _ arrival: Arrival) async -> Bool {
     let acknowledgement = await arrival.acknowledgement.value
     if acknowledgement == .before, !arrival.isReplay { return false }
-    await replies.open(interaction, isThere: acknowledgement != .failed)
+    await replies.open(interaction, arrived: arrival.time, isThere: acknowledgement != .failed)
     return true
   }
 
