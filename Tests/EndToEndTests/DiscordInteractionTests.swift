@@ -203,16 +203,25 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a machine without direct messages leaves them and commands elsewhere to another`() async throws {
-      try await Discord.run("dms: false") { discord, _ in
+    @Test(arguments: ["", "dms: false"])
+    func `a machine with channels has commands in their servers, and leaves all else to another`(
+      setting: String
+    ) async throws {
+      try await Discord.run(setting) { discord, relay in
         try Discord.say("unheard", to: discord)
         try Discord.use("status", at: discord)
         try Discord.use("status", channel: Discord.other, at: discord)
         try Discord.use("status", channel: Discord.general, at: discord)
         let ledger = try #require(await Discord.waitForText("There is no session here yet", at: discord))
         #expect(ledger.all("callback").count == 1)
-        #expect(ledger.all("registered").isEmpty)
         #expect(ledger.first("unheard") == nil)
+        let registered = try #require(await Discord.wait(at: discord) { !$0.all("registered").isEmpty })
+        #expect(registered.all("registered").map { $0["guild"]?.stringValue } == [Discord.guild])
+        // Its next life finds the server by the channel, and what is registered as it should be.
+        try await relay.crash("discord/default")
+        try Discord.use("help", channel: Discord.general, at: discord)
+        let next = try #require(await Discord.waitForText("Write to the agent", at: discord))
+        #expect(next.all("registered").count == 1)
       }
     }
   }

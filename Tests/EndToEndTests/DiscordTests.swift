@@ -133,6 +133,27 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: [("", "      channels: [700000000000000001]\n"), ("channels: [700000000000000001]\n", "")])
+    func `an id without quotes is told by its line, with how to write it`(
+      top: String, own: String
+    ) async throws {
+      let config = top + "messengers:\n  discord:\n    default:\n      token: the-token\n" + own
+      try await RelayFixture.run(config: config) { relay in
+        let status = try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "discord/default" && $0.state == .misconfigured }
+        }
+        let problem = try #require(status.plugins.first { $0.name == "discord/default" }?.problem)
+        let place = try #require(
+          relay.configuration.split(separator: "\n", omittingEmptySubsequences: false).firstIndex {
+            $0.contains("700000000000000001")
+          })
+        #expect(problem.contains("relay.yaml:\(place + 1):"), "\(problem)")
+        #expect(problem.contains("put it in quotes: \"700000000000000001\""), "\(problem)")
+        let doctor = try await relay.command("doctor").output.joined(separator: "\n")
+        #expect(doctor.contains("channels.0 is a number; put it in quotes: \"700000000000000001\""), "\(doctor)")
+      }
+    }
+
     @Test func `what the portal refuses is told, and not tried again and again`() async throws {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "close", "code": 4014}"#)

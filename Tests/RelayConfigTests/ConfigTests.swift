@@ -126,6 +126,31 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(complaints("frobnicate: 3\n") == ["relay.yaml:1:1: unknown key \"frobnicate\""])
   }
 
+  @Test func `a messenger with nothing beneath it is told what goes there`() throws {
+    let example = #"tokenFile: PATH, auth: {users: ["ID"]}, channels: ["ID"]"#
+    #expect(
+      complaints("machine: {name: x}\ndiscord:\n  # token: x\n") == [
+        "relay.yaml:2:1: discord: nothing stands beneath it; a messenger's settings go there, such as \(example); where "
+          + "there are none, delete the line"
+      ])
+    #expect(complaints("sesions:\n") == ["relay.yaml:1:1: unknown key \"sesions\" (did you mean \"sessions\"?)"])
+    let loaded = try load("messengers:\n  discord:\n")
+    #expect(loaded.config.messengers.isEmpty)
+    #expect(
+      loaded.warnings == [
+        "relay.yaml:2:3: messengers.discord: nothing stands beneath it, so no messenger is set up; an instance goes there, "
+          + "such as default: {\(example)}"
+      ])
+  }
+
+  @Test func `a messenger's proxy is its own, and the file's that of all others`() throws {
+    let config = try load(
+      "proxy: http://all:1\nmessengers: {discord: {one: {proxy: 'socks5://own:1'}, two: {}, three: {proxy: ''}}}\n"
+    ).config
+    #expect(config.messengers.map(\.proxy) == ["socks5://own:1", "http://all:1", ""])
+    #expect(config.messengers.map { $0.settings["proxy"] } == ["socks5://own:1", "http://all:1", ""])
+  }
+
   @Test func `all problems are found at once, in the order of the file`() {
     let found = complaints("pi:\n  arguments: no-list\nsessions:\n  maximum: many\n  leftovers: burn\n")
     #expect(

@@ -36,6 +36,20 @@ import Testing
     #expect(own.count == 1 && own[0].settings["token"] == "own" && own[0].access.users == ["7"])
   }
 
+  @Test func `a bot that the environment sets up keeps the file's channels, proxy and auth`() throws {
+    let yaml = "channels: ['123456789012345678']\nproxy: socks5h://p:1\nauth: {users: ['7']}\n"
+    let environment = ["DISCORD_BOT_TOKEN": "abc", "DISCORD_ALLOWED_USERS": "1"]
+    let loaded = try load(yaml: yaml, environment)
+    let messenger = try #require(loaded.config.messengers.first)
+    #expect(messenger.name == "discord/default" && messenger.isImplied)
+    #expect(
+      messenger.settings == ["token": "abc", "channels": ["123456789012345678"], "proxy": "socks5h://p:1"])
+    #expect(messenger.proxy == "socks5h://p:1" && messenger.access.users == ["7"])
+    #expect(loaded.places["discord/default"]?["channels.0"]?.hasSuffix("relay.yaml:1:12") == true)
+    // The variable's people where the file has none.
+    #expect(try load(yaml: "proxy: http://p:1\n", environment).config.messengers.first?.access.users == ["1"])
+  }
+
   @Test func `no list of users admits nobody, and no token sets up nothing`() throws {
     #expect(try load(file: "DISCORD_BOT_TOKEN=abc\n").config.messengers.first?.access.admitsNobody == true)
     #expect(try load(file: "DISCORD_BOT_TOKEN=\nDISCORD_ALLOWED_USERS=1\n").config.messengers.isEmpty)

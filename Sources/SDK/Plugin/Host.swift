@@ -18,11 +18,7 @@ public struct Host: Sendable {
   ///
   /// - Throws: `ConfigurationProblems` naming the path that does not fit.
   public func config<Settings: Decodable>(as type: Settings.Type) throws -> Settings {
-    do {
-      return try JSONCoding.convert(about.config, to: type)
-    } catch let error as DecodingError {
-      throw ConfigurationProblems([error.asProblem])
-    }
+    try about.config.settings(as: type)
   }
 
   /// Hands over a message. Returns once it is stored: only then may the platform's cursor move past it.
@@ -88,10 +84,39 @@ public struct Host: Sendable {
   }
 }
 
+extension JSONValue {
+  /// A configuration subtree as a type of the plugin's own.
+  ///
+  /// - Throws: `ConfigurationProblems` naming the path that does not fit.
+  public func settings<Settings: Decodable>(as type: Settings.Type) throws -> Settings {
+    do {
+      return try JSONCoding.convert(self, to: type)
+    } catch let error as DecodingError {
+      throw ConfigurationProblems([error.problem(in: self)])
+    }
+  }
+
+  fileprivate func value(at path: [any CodingKey]) -> JSONValue? {
+    path.reduce(Optional(self)) { value, key in
+      guard let index = key.intValue else { return value?[key.stringValue] }
+      guard case .array(let items)? = value, items.indices.contains(index) else { return nil }
+      return items[index]
+    }
+  }
+}
+
 extension DecodingError {
-  fileprivate var asProblem: ConfigurationProblem {
-    func path(_ keys: [any CodingKey]) -> String { keys.map(\.stringValue).joined(separator: ".") }
+  fileprivate func problem(in config: JSONValue) -> ConfigurationProblem {
+    func path(_ keys: [any CodingKey]) -> String {
+      keys.map { key in key.intValue.map { "\($0)" } ?? key.stringValue }.joined(separator: ".")
+    }
     return switch self {
+    case .typeMismatch(let type, let context) where type == String.self:
+      if case .integer(let number)? = config.value(at: context.codingPath) {
+        ConfigurationProblem(path: path(context.codingPath), message: "is a number; put it in quotes: \"\(number)\"")
+      } else {
+        ConfigurationProblem(path: path(context.codingPath), message: "is not a text")
+      }
     case .keyNotFound(let key, let context):
       ConfigurationProblem(path: path(context.codingPath + [key]), message: "is missing")
     case .typeMismatch(let type, let context):

@@ -17,6 +17,13 @@ package struct ConfigReader: Sendable {
     package var warnings: [String] = []
     /// Where in the file each setting of a plugin instance stands: instance → dotted path → `relay.yaml:3:5`.
     package var places: [String: [String: String]] = [:]
+    /// What an instance has that the environment alone sets up: the file's defaults, and their places.
+    package internal(set) var implied: Config.Messenger = {
+      var messenger = Config.Messenger(kind: "", instance: "default")
+      messenger.isImplied = true
+      return messenger
+    }()
+    var impliedPlaces: [String: String] = [:]
   }
 
   package struct Unreadable: Error, Sendable, Equatable, CustomStringConvertible {
@@ -90,6 +97,11 @@ package struct ConfigReader: Sendable {
     var reader = MessengerReader(secrets: secrets, context: context, defaults: root)
     let messengers = root.group("messengers")
     for kind in messengers.entries {
+      if kind.value.isNull {
+        context.warnings.append(
+          "\(context.file):\(kind.mark): messengers.\(kind.key): nothing stands beneath it, so no messenger is set up; an "
+            + "instance goes there, such as default: {\(Self.exampleSettings)}")
+      }
       let instances = messengers.group(kind.key)
       for instance in instances.entries {
         reader.read(kind: kind.key, instance: instance.key, instances.node(instance.key), mark: instance.mark)
@@ -99,6 +111,8 @@ package struct ConfigReader: Sendable {
     for plugin in plugins.entries { Self.readPlugin(plugin.key, plugins.group(plugin.key), secrets, &loaded) }
     readShorthands(root, &reader, context)
     loaded.config.messengers = reader.messengers
+    loaded.implied = reader.implied
+    loaded.impliedPlaces = reader.impliedPlaces
     loaded.config.secretVariables = secrets.variables
     loaded.places.merge(reader.places) { first, _ in first }
     root.refuseRest("")
@@ -113,11 +127,20 @@ package struct ConfigReader: Sendable {
       "auth",
       "channels",
     ]
-    for entry in root.rest {
-      guard case .mapping = entry.value, Spelling.nearest(to: entry.key, in: sections) == nil else { continue }
-      reader.read(kind: entry.key, instance: "default", root.node(entry.key), mark: entry.mark)
+    for entry in root.rest where Spelling.nearest(to: entry.key, in: sections) == nil {
+      if case .mapping = entry.value {
+        reader.read(kind: entry.key, instance: "default", root.node(entry.key), mark: entry.mark)
+      } else if entry.value.isNull {
+        _ = root.node(entry.key)
+        context.complain(
+          entry.mark,
+          "\(entry.key): nothing stands beneath it; a messenger's settings go there, such as \(Self.exampleSettings); where "
+            + "there are none, delete the line")
+      }
     }
   }
+
+  private static let exampleSettings = #"tokenFile: PATH, auth: {users: ["ID"]}, channels: ["ID"]"#
 
   private static func readMachine(_ group: SettingsReader, _ config: inout Config) {
     config.machine.name = group.string("name")

@@ -80,10 +80,11 @@ struct EnvironmentMessengers {
       if let index = loaded.config.messengers.firstIndex(where: { $0.kind == kind && $0.instance == "default" }) {
         fill(&loaded.config.messengers[index], String(token), people)
       } else if !loaded.config.messengers.contains(where: { $0.kind == kind }) {
-        var messenger = Config.Messenger(kind: kind, instance: "default")
-        messenger.isImplied = true
+        var messenger = loaded.implied
+        messenger.kind = kind
         fill(&messenger, String(token), people)
         loaded.config.messengers.append(messenger)
+        loaded.places[messenger.name] = loaded.impliedPlaces
       }
     }
     loaded.warnings += warnings

@@ -18,6 +18,19 @@ struct MessengerReader {
     defaultProxy = root.string("proxy")
   }
 
+  /// An instance that something else than the file sets up: all that is known of it are the defaults.
+  var implied: Config.Messenger {
+    var messenger = Config.Messenger(kind: "", instance: "default")
+    messenger.isImplied = true
+    messenger.access = defaultAccess ?? Config.Access()
+    messenger.proxy = defaultProxy
+    messenger.settings = .object(defaultSettings(messenger.proxy))
+    return messenger
+  }
+
+  /// The places of what `implied` has from the file.
+  var impliedPlaces: [String: String] { places(of: "channels", defaultChannels) }
+
   mutating func read(kind: String, instance: String, _ node: YAMLNode?, mark: Mark) {
     guard Self.isName(kind), Self.isName(instance) else {
       context.complain(mark, "\"\(kind)/\(instance)\": names hold only a–z, 0–9, - and _, at most 32 of them")
@@ -62,22 +75,26 @@ struct MessengerReader {
 
   /// What is left is the plugin's own, with references to secrets resolved.
   private mutating func settings(_ group: SettingsReader, _ messenger: inout Config.Messenger) -> [String: JSONValue] {
-    var settings: [String: JSONValue] = [:]
-    if let defaultChannels, !group.entries.contains(where: { $0.key == "channels" }) {
-      settings["channels"] = defaultChannels.json
-    }
-    if let proxy = messenger.proxy { settings["proxy"] = .string(proxy) }
-    for entry in group.rest { note(entry, messenger.name) }
+    var settings = defaultSettings(messenger.proxy)
+    var places = impliedPlaces
+    if group.entries.contains(where: { $0.key == "channels" }) { (settings["channels"], places) = (nil, [:]) }
+    for entry in group.rest { places.merge(self.places(of: entry.key, entry.value)) { $1 } }
+    self.places[messenger.name] = places
     let own = secrets.resolve(group.rest)
     messenger.hasLiteralSecret = own.hasLiteral
     settings.merge(own.settings) { _, new in new }
     return settings
   }
 
-  private mutating func note(_ entry: YAMLNode.Entry, _ name: String) {
-    for (path, mark) in entry.value.places(entry.key) {
-      places[name, default: [:]][path] = "\(context.file):\(mark)"
-    }
+  private func defaultSettings(_ proxy: String?) -> [String: JSONValue] {
+    var settings: [String: JSONValue] = [:]
+    settings["channels"] = defaultChannels?.json
+    settings["proxy"] = proxy.map { .string($0) }
+    return settings
+  }
+
+  private func places(of key: String, _ node: YAMLNode?) -> [String: String] {
+    node?.places(key).mapValues { "\(context.file):\($0)" } ?? [:]
   }
 
   private static func access(_ group: SettingsReader, _ context: SettingsReader.Context) -> Config.Access {

@@ -118,6 +118,28 @@ final class Channels: Sendable {
     }
   }
 
+  /// Whether a server has a channel that is configured.
+  func areIn(_ guild: JSONValue) -> Bool {
+    ["channels", "threads"].contains { list in
+      guard case .array(let channels)? = guild[list] else { return false }
+      return channels.contains { $0["id"]?.stringValue.map(configured.contains) ?? false }
+    }
+  }
+
+  /// The servers of the channels that are configured, as far as the bot sees them.
+  func servers() async throws(RESTError) -> Set<String> {
+    var servers: Set<String> = []
+    for channel in configured {
+      do throws(RESTError) {
+        if let server = try await rest.ask(.channel(channel))["guild_id"]?.stringValue { servers.insert(server) }
+      } catch .refused(let status, _, _) where status == 403 || status == 404 {
+        // doctor says that the bot does not see it.
+        continue
+      }
+    }
+    return servers
+  }
+
   /// Whether several people may read what is said there; where that is not known, they may.
   func isShared(_ channel: String) async -> Bool {
     if configured.contains(channel) || known.withLock({ $0[channel] }) != nil { return true }

@@ -8,9 +8,11 @@ package enum DiscordCheck {
   private static let memory = 86_400.0
 
   package static func findings(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
-    let settings = try JSONCoding.convert(request.config, to: DiscordSettings.self)
-    guard settings.problems.isEmpty else {
-      return settings.problems.map { .init(false, "\($0.path) \($0.message)") }
+    let settings: DiscordSettings
+    do {
+      settings = try DiscordSettings(checked: request.config)
+    } catch let problems as ConfigurationProblems {
+      return problems.problems.map { .init(false, "\($0.path) \($0.message)") }
     }
     let portal = DiscordPortal(token: settings.token ?? "", api: settings.api, proxy: settings.proxy)
     do {

@@ -161,7 +161,6 @@ extension DiscordMessenger {
   }
 
   package func commandsChanged(_ request: CommandsChanged) async {
-    guard channels.servesElsewhere else { return }
     nursery.add { [menu] in await menu.set(request.commands) }
   }
 

@@ -33,9 +33,7 @@ package actor DiscordMessenger {
 
   /// - Throws: `ConfigurationProblems`.
   package init(_ host: Host) throws {
-    let settings = try host.config(as: DiscordSettings.self)
-    let problems = settings.problems
-    guard problems.isEmpty else { throw ConfigurationProblems(problems) }
+    let settings = try DiscordSettings(checked: host.about.config)
     self.host = host
     self.settings = settings
     rest = RESTClient(
@@ -46,7 +44,7 @@ package actor DiscordMessenger {
     typing = TypingIndicator(rest)
     streaming = StreamingEdits(rest, log: { host.log($0) })
     interactions = Interactions(host, rest, channels, nursery)
-    menu = CommandMenu(rest, log: { host.log($0) })
+    menu = CommandMenu(rest, channels, log: { host.log($0) })
     uploads = UploadLimits(rest)
   }
 
@@ -333,7 +331,9 @@ package actor DiscordMessenger {
       if case .array(let channels)? = guild[list] { for channel in channels { begin(channel) } }
     }
     await uploads.learn(guild: guild)
-    if channels.servesElsewhere, let id = guild["id"]?.stringValue { nursery.add { [menu] in await menu.joined(id) } }
+    if channels.servesElsewhere || channels.areIn(guild), let id = guild["id"]?.stringValue {
+      nursery.add { [menu] in await menu.joined(id) }
+    }
     guard case .array(let threads)? = guild["threads"] else { return }
     for thread in threads {
       // A thread that began during the break.

@@ -27,7 +27,14 @@ struct DiscordSettings: Decodable, Sendable {
   /// Where channels are named, several machines may share the token, and direct messages must be asked for.
   var servesElsewhere: Bool { dms ?? (channels ?? []).isEmpty }
 
-  var problems: [ConfigurationProblem] {
+  /// - Throws: `ConfigurationProblems`.
+  init(checked config: JSONValue) throws {
+    self = try config.settings(as: Self.self)
+    let problems = problems
+    guard problems.isEmpty else { throw ConfigurationProblems(problems) }
+  }
+
+  private var problems: [ConfigurationProblem] {
     var problems: [ConfigurationProblem] = []
     let token = token ?? ""
     if token.isEmpty {

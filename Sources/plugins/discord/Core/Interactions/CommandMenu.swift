@@ -1,19 +1,22 @@
 internal import RelayPipes
 internal import RelayWire
 
-/// Registers the commands in every guild, and for direct messages, where what is registered differs.
+/// Registers the commands where what is registered differs: in every server and for direct messages, or, on a machine
+/// without direct messages, in the servers of its channels. Machines that share a token register the same there.
 actor CommandMenu {
   private static let mostTries = 5
 
   private let rest: RESTClient
+  private let channels: Channels
   private let log: @Sendable (String) -> Void
   private var menu: JSONValue?
   private var application: String?
   private var done: Set<String> = []
   private var underWay: Set<String> = []
 
-  init(_ rest: RESTClient, log: @escaping @Sendable (String) -> Void) {
+  init(_ rest: RESTClient, _ channels: Channels, log: @escaping @Sendable (String) -> Void) {
     self.rest = rest
+    self.channels = channels
     self.log = log
   }
 
@@ -32,9 +35,11 @@ actor CommandMenu {
   /// - Returns: false where another try may help.
   private func registerEverywhere() async -> Bool {
     var isDone = true
-    do { try await register(in: nil) } catch {
-      tell(error, "the commands could not be registered for direct messages")
-      isDone = false
+    if channels.servesElsewhere {
+      do { try await register(in: nil) } catch {
+        tell(error, "the commands could not be registered for direct messages")
+        isDone = false
+      }
     }
     do {
       for guild in try await guilds() where !done.contains(guild) {
@@ -62,6 +67,7 @@ actor CommandMenu {
   }
 
   private func guilds() async throws(RESTError) -> [String] {
+    guard channels.servesElsewhere else { return try await channels.servers().sorted() }
     var all: [String] = []
     while true {
       guard case .array(let page) = try await rest.ask(.guilds(after: all.last ?? "0")) else { return all }
