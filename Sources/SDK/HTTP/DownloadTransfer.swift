@@ -48,8 +48,7 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
     relay_curl_set_long(handle, CURLOPT_MAXREDIRS, download.maximumRedirects)
     relay_curl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "")
     relay_curl_set_string(handle, CURLOPT_USERAGENT, "pi-relay")
-    // An empty one keeps libcurl from taking the environment's, of which nobody here would know.
-    relay_curl_set_string(handle, CURLOPT_PROXY, download.proxy ?? "")
+    Proxy.set(download.proxy, on: handle)
     relay_curl_set_pointer(handle, CURLOPT_WRITEDATA, user)
     relay_curl_set_write(handle) { bytes, size, count, user in
       guard let bytes, let user else { return 0 }

@@ -34,8 +34,7 @@ final class RequestTransfer: CurlTransfer, @unchecked Sendable {
     relay_curl_set_long(handle, CURLOPT_TIMEOUT, request.timeoutSeconds)
     relay_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, min(10, request.timeoutSeconds))
     relay_curl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "")
-    // An empty one keeps libcurl from taking the environment's, of which nobody here would know.
-    relay_curl_set_string(handle, CURLOPT_PROXY, request.proxy ?? "")
+    Proxy.set(request.proxy, on: handle)
     relay_curl_set_pointer(handle, CURLOPT_WRITEDATA, user)
     relay_curl_set_write(handle) { bytes, size, count, user in
       guard let bytes, let user else { return 0 }

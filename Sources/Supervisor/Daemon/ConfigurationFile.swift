@@ -9,6 +9,8 @@ import Supervisor
 struct ConfigurationFile {
   let path: String
   let messengers: [Config.Messenger]
+  /// Of every messenger without one of its own.
+  let proxy: String?
   private let surroundings: Surroundings
 
   private static let head =
@@ -20,6 +22,7 @@ struct ConfigurationFile {
       surroundings.folders.configurationCandidates)
     self.surroundings = surroundings
     messengers = loaded.config.messengers
+    proxy = loaded.implied.proxy
     path = loaded.path ?? surroundings.folders.home + "/relay.yaml"
   }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RelayConfig
 import RelayPipes
 import RelayStore
@@ -10,6 +11,7 @@ extension Doctor {
     _ config: Config, _ surroundings: Surroundings, _ note: (Bool, String) -> Void
   ) async {
     let installed = MessengerList(surroundings)
+    let running = await Self.runningPlugins(surroundings)
     for messenger in config.messengers where messenger.enabled {
       guard let path = installed.path(of: messenger.kind) else {
         if messenger.isImplied { continue }
@@ -18,8 +20,8 @@ extension Doctor {
       }
       if messenger.access.admitsNobody { note(false, "\(messenger.name) admits nobody: list people under auth.users") }
       do {
-        let trial = try PluginTrial(
-          path: path, environment: surroundings.environment, folder: surroundings.folders.home)
+        let environment = running[messenger.name].flatMap(Self.environment) ?? surroundings.environment
+        let trial = try PluginTrial(path: path, environment: environment, folder: surroundings.folders.home)
         var state: JSONValue?
         // With nobody else at it the database would be changed by being read. One that cannot be is told of by itself.
         if DaemonLock.isHeld(surroundings.folders) {
@@ -30,6 +32,24 @@ extension Doctor {
       } catch {
         note(false, "\(messenger.name): \(error)")
       }
+    }
+  }
+
+  /// Process ids by instance; none where no daemon answers, which is told elsewhere.
+  private static func runningPlugins(_ surroundings: Surroundings) async -> [String: Int32] {
+    guard let peer = surroundings.connect() else { return [:] }
+    defer { peer.close() }
+    guard let status = try? await peer.request(ControlStatus(), within: .seconds(30)) else { return [:] }
+    return Dictionary(status.plugins.compactMap { plugin in plugin.pid.map { (plugin.name, $0) } }) { $1 }
+  }
+
+  /// The environment of a running plugin: the daemon may have been started with other proxies than this command.
+  private static func environment(of pid: Int32) -> [String: String]? {
+    guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/environ"), !data.isEmpty else { return nil }
+    return data.split(separator: 0).reduce(into: [:]) { environment, entry in
+      let parts = String(decoding: entry, as: UTF8.self).split(
+        separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { environment[String(parts[0])] = String(parts[1]) }
     }
   }
 

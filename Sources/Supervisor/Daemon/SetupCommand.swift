@@ -81,7 +81,9 @@ struct Setup: AsyncParsableCommand {
     if let bot { answers.take(bot) }
     let reply: SetupReply?
     do {
-      reply = try await SetupConversation(path: path, answers: answers, surroundings: surroundings).run()
+      reply = try await SetupConversation(
+        path: path, answers: answers, surroundings: surroundings, proxy: file.proxy
+      ).run()
     } catch {
       throw surroundings.fail(error)
     }
@@ -90,6 +92,8 @@ struct Setup: AsyncParsableCommand {
     do {
       var lines = [try ConfigurationFile.users(everyone)]
       for (name, value) in (reply?.settings ?? [:]).sorted(by: { $0.key < $1.key }) {
+        // What holds for every messenger is not said again.
+        if name == "proxy", value == file.proxy.map({ .string($0) }) { continue }
         lines.append("\(name): \(try ConfigurationFile.text(value))")
       }
       for (name, secret) in (reply?.secrets ?? [:]).sorted(by: { $0.key < $1.key }) {

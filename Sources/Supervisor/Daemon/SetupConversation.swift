@@ -54,12 +54,15 @@ struct SetupConversation {
   let path: String
   let answers: SetupAnswers
   let surroundings: Surroundings
+  /// What the file sets for every messenger.
+  let proxy: String?
 
   /// Nil for a plugin that cannot be set up this way.
   func run() async throws -> SetupReply? {
     let trial = try PluginTrial(
       path: path, environment: surroundings.environment, folder: surroundings.folders.home)
-    let known = answers.given.mapValues { JSONValue.string($0) }
+    var known = answers.given.mapValues { JSONValue.string($0) }
+    if let proxy, known["proxy"] == nil { known["proxy"] = .string(proxy) }
     do {
       let reply = try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await answer(trial.peer) }

@@ -52,7 +52,7 @@ final class CurlTunnel: @unchecked Sendable {
     relay_curl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     relay_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, request.timeoutSeconds)
     relay_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
-    relay_curl_set_string(handle, CURLOPT_PROXY, request.proxy ?? "")
+    Proxy.set(request.proxy, on: handle)
     relay_curl_set_long(handle, CURLOPT_HTTPPROXYTUNNEL, 1)
     relay_curl_set_trust(handle)
     relay_curl_set_long(handle, CURLOPT_NOPROGRESS, 0)

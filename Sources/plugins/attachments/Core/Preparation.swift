@@ -77,7 +77,7 @@ package struct Preparation: Sendable {
       return try SpoolFile.read(path, beneath: request.spoolDir, limit: limits.imageBytes)
     }
     guard let url = attachment.url else { throw SpoolFile.Failure(description: "it came without its contents") }
-    let proxy = request.proxy ?? Self.environmentProxy
+    let proxy = ProxyRules(setting: request.proxy).proxy(for: url)?.url
     if proxy != nil, !Self.isListed(url, request.hosts ?? []) {
       throw SpoolFile.Failure(description: "behind a proxy, only hosts that the messenger lists are fetched from")
     }
@@ -90,13 +90,6 @@ package struct Preparation: Sendable {
     download.allowsPlainHTTP = limits.allowsPrivateAddresses
     try await CurlEngine.shared.fetch(download)
     return try SpoolFile.read(path, beneath: request.outputDir, limit: limits.imageBytes)
-  }
-
-  /// The proxy that the environment names for https, if any.
-  private static var environmentProxy: String? {
-    let environment = ProcessInfo.processInfo.environment
-    return ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].lazy.compactMap { environment[$0] }
-      .first { !$0.isEmpty }
   }
 
   private static func isListed(_ url: String, _ hosts: [String]) -> Bool {

@@ -15,10 +15,12 @@ package enum DiscordCheck {
       return problems.problems.map { .init(false, "\($0.path) \($0.message)") }
     }
     let portal = DiscordPortal(token: settings.token ?? "", api: settings.api, proxy: settings.proxy)
+    let proxy = portal.rest.settings.proxy
+    let route = proxy.map { [CheckRequest.Finding(true, "Discord is reached through the proxy \($0)")] } ?? []
     do {
-      return try await findings(settings, portal) + others(DiscordState(request.state))
+      return try await route + findings(settings, portal) + others(DiscordState(request.state))
     } catch {
-      return [.init(false, "Discord: \(error.asDeliveryFailure.wireError.message)")]
+      return route + [.init(false, "Discord: \(error.asDeliveryFailure.wireError.message)")]
     }
   }
 

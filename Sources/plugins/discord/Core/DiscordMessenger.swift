@@ -81,6 +81,7 @@ package actor DiscordMessenger {
         do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
       })
     self.gateway.set(gateway)
+    if let proxy = rest.settings.proxy { host.log("Discord is reached through the proxy \(proxy)") }
     await gateway.show(presence: presence)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await gateway.run() }

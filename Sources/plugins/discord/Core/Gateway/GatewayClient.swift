@@ -155,7 +155,7 @@ actor GatewayClient {
   private func request(_ url: String) -> WebSocket.Request {
     let base = url.hasSuffix("/") ? url : url + "/"
     var request = WebSocket.Request(url: base + "?v=10&encoding=json&compress=zlib-stream")
-    request.proxy = rest.settings.proxy
+    request.proxy = rest.settings.proxies.proxy(for: request.url)?.url
     request.allowsPlain = rest.settings.allowsPlain
     return request
   }

@@ -8,7 +8,17 @@ actor RESTClient {
     /// `https://discord.com/api/v10`; another one for tests.
     var base: String
     var token: String
-    var proxy: String?
+    var proxies: ProxyRules
+
+    /// - Parameter proxy: the setting, which goes before the environment's.
+    init(base: String, token: String, proxy: String?) {
+      self.base = base
+      self.token = token
+      proxies = ProxyRules(setting: proxy)
+    }
+
+    /// The proxy through which the interface is reached.
+    var proxy: Proxy? { proxies.proxy(for: base) }
 
     var allowsPlain: Bool { base.hasPrefix("http://127.0.0.1:") }
   }
@@ -138,7 +148,7 @@ actor RESTClient {
         + (route.hasOwnToken ? [] : [("Authorization", "Bot \(settings.token)")]))
     request.allowsPlainHTTP = settings.allowsPlain
     request.timeoutSeconds = max(1, Int(limit.components.seconds))
-    request.proxy = settings.proxy
+    request.proxy = settings.proxies.proxy(for: request.url)?.url
     if let body {
       let bytes = JSONCoding.encode(body)
       request.body =
