@@ -116,6 +116,50 @@ extension EndToEnd {
       }
     }
 
+    @Test func `the bot is not shown to be well before it has fetched what was missed`() async throws {
+      try await Discord.run { discord, relay in
+        try await sayBefore(discord)
+        try await relay.waitForStatus { $0.plugins.allSatisfy { $0.problem == nil } }
+        try discord.tell(#"{"do": "history", "seconds": 0.3}"#)
+        let asked = DiscordLedger(discord.printed).all("asked for history").count
+        try breakOff(discord)
+        try Discord.say("second", to: discord)
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.problem?.contains("is being fetched from Discord") == true }
+        }
+        try await relay.waitForStatus { $0.plugins.allSatisfy { $0.problem == nil } }
+        let channels = DiscordLedger(discord.printed).all("asked for history").dropFirst(asked)
+        #expect(Set(channels.map { $0["channel"]?.stringValue }) == [Discord.direct, Discord.general])
+        await Discord.waitForText("You wrote: second", at: discord)
+      }
+    }
+
+    @Test func `the bot is not shown to be well before it is connected`() async throws {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try discord.tell(#"{"do": "refuse", "on": true}"#)
+        let config = """
+          messengers:
+            discord:
+              default:
+                token: the-token
+                api: http://127.0.0.1:\(discord.ports[1])
+                auth: {users: ["\(Discord.ann)"]}
+          """
+        try await RelayFixture.run(config: config) { relay in
+          let status = try await relay.waitForStatus { status in
+            status.plugins.contains { $0.name == "discord/default" && $0.state == .running }
+          }
+          let problem = status.plugins.first { $0.name == "discord/default" }?.problem
+          #expect(problem?.contains("not connected") == true || problem?.contains("cannot be reached") == true)
+          let doctor = try await relay.command("doctor").output
+          #expect(doctor.contains { $0.hasPrefix("✗ plugin discord/default: running — ") }, "\(doctor)")
+          try discord.tell(#"{"do": "refuse", "on": false}"#)
+          try await relay.waitForStatus { $0.plugins.allSatisfy { $0.problem == nil } }
+          #expect(DiscordLedger(discord.printed).identifies == 1)
+        }
+      }
+    }
+
     @Test func `what cannot be fetched at once is fetched later, and a thread of the break is not passed over`()
       async throws
     {

@@ -163,6 +163,30 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: [true, false])
+    func `a code that was not shown is told apart from one that nobody wrote`(isReached: Bool) async throws {
+      try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
+        try await RelayFixture.run(config: "", startsDaemon: false) { relay in
+          if !isReached { try discord.tell(#"{"do": "refuse", "on": true}"#) }
+          let api = "api=http://127.0.0.1:\(discord.ports[1])"
+          let run = try await relay.converse("setup", "discord", "--set", api, "--set", "pairingSeconds=2") {
+            line, answer in
+            if line.hasPrefix("The token") { answer("the-token") }
+            if line.hasPrefix("5.") || line.hasPrefix("6.") { answer("") }
+          }
+          #expect(run.exit == .exited(1))
+          let said = (run.output + run.errors).joined(separator: "\n")
+          #expect(said.contains("Write this to the bot") == isReached)
+          #expect(said.contains("nobody wrote the code to the bot within 2 s") == isReached, "\(said)")
+          #expect(
+            said.contains(
+              "the code could not be shown, for the bot was not connected within 2 s: Discord's gateway cannot be reached"
+            )
+              != isReached, "\(said)")
+        }
+      }
+    }
+
     @Test func `a token that Discord does not take is told, and never printed`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try await RelayFixture.run(config: "", startsDaemon: false) { relay in

@@ -52,7 +52,39 @@ private struct Waiter: Plugin {
   }
 }
 
+/// Not well before it has connected.
+private struct Connecting: Plugin {
+  static let name = "connecting"
+  private let host = Latch<Host>()
+
+  init() {}
+
+  func start(_ host: Host) async throws -> Capabilities {
+    self.host.set(host)
+    try await host.report(problem: "not connected yet")
+    return .messenger(maximumTextLength: 100)
+  }
+
+  func run() async throws {
+    guard let host = host.value else { return }
+    try await host.report(problem: nil)
+    try await host.save(state: "connected")
+  }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct PluginTests {
+  @Test func `a problem that is reported in start goes with the answer to initialize, a later one by itself`()
+    async throws
+  {
+    let harness = try PluginHarness<Connecting>()
+    #expect(try await harness.start().problem == "not connected yet")
+    for await state in harness.saved {
+      #expect(state == "connected")
+      break
+    }
+    await harness.stop()
+  }
+
   @Test func `a set-up that waits ends when whoever asked for it has left`() async throws {
     let harness = try PluginHarness<Waiter>()
     let asking = Task { try await harness.request(SetupRequest(config: [:])) }

@@ -5,6 +5,12 @@ public struct Host: Sendable {
   /// This instance's name, configuration subtree, saved state and folders.
   public let about: InitializeRequest
   private let peer: Peer
+  private let greeting = Locked(Greeting.underWay(problem: nil))
+
+  private enum Greeting {
+    case underWay(problem: String?)
+    case over
+  }
 
   /// How long the host may take to store something.
   static let answerLimit: Duration = .seconds(60)
@@ -59,9 +65,25 @@ public struct Host: Sendable {
     _ = try await patiently(StateSave(state: state))
   }
 
-  /// Tells the person what keeps this plugin from its work, and what to do about it; nil once that is over.
+  /// Tells the person what keeps this plugin from its work, and what to do about it; nil once that is over. Called in
+  /// `start`, it goes with the answer, so that the plugin is never shown to be well before.
   public func report(problem: String?) async throws {
+    let isEarly = greeting.withLock { greeting in
+      guard case .underWay = greeting else { return false }
+      greeting = .underWay(problem: problem)
+      return true
+    }
+    if isEarly { return }
     _ = try await patiently(ProblemReport(problem: problem))
+  }
+
+  /// What was reported in `start`.
+  func endGreeting() -> String? {
+    greeting.withLock { greeting in
+      defer { greeting = .over }
+      if case .underWay(let problem) = greeting { return problem }
+      return nil
+    }
   }
 
   /// Asks until the host is no longer busy.

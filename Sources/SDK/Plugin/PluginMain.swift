@@ -87,10 +87,12 @@ extension Plugin {
           .invalidParams, "this plugin speaks protocol \(ProtocolVersion.supported), not \(about.protocolVersions)")
       }
       let plugin = Self()
-      let capabilities = try await plugin.start(Host(about: about, peer: peer))
+      let host = Host(about: about, peer: peer)
+      let capabilities = try await plugin.start(host)
       request.reply(
         InitializeReply(
-          protocolVersion: version, name: name, version: Self.version, kinds: kinds, capabilities: capabilities))
+          protocolVersion: version, name: name, version: Self.version, kinds: kinds, capabilities: capabilities,
+          problem: host.endGreeting()))
       return plugin
     } catch let problems as ConfigurationProblems {
       let data = problems.problems.map { ["path": .string($0.path), "message": .string($0.message)] as JSONValue }

@@ -69,6 +69,7 @@ class REST(http.server.BaseHTTPRequestHandler):
             time.sleep(0.05)  # As far away as Discord is.
         if parts[2:] == ["messages"] and self.command == "GET":
             time.sleep(world.history["seconds"])
+            tell(happened="asked for history", channel=parts[1])
             if world.history["failures"]:
                 return self.say(world.history["failures"].pop(0), {"message": "as wished", "code": 0})
         isOpen = parts[0] in ("interactions", "webhooks")

@@ -48,10 +48,14 @@ public struct InitializeReply: Codable, Sendable, Equatable {
   public var version: String
   public var kinds: [PluginKind]
   public var capabilities: Capabilities
+  /// What keeps it from its work until `problem.report` says otherwise.
+  public var problem: String?
 
   public init(
-    protocolVersion: Int, name: String, version: String, kinds: [PluginKind], capabilities: Capabilities
+    protocolVersion: Int, name: String, version: String, kinds: [PluginKind], capabilities: Capabilities,
+    problem: String? = nil
   ) {
+    self.problem = problem
     self.protocolVersion = protocolVersion
     self.name = name
     self.version = version

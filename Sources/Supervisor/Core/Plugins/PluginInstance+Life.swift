@@ -106,7 +106,7 @@ extension PluginInstance {
     life.link = link
     status.version = link.about.version
     status.kinds = link.about.kinds.map(\.rawValue)
-    _ = link.note(adopted?.problem)
+    _ = link.note(adopted.map(\.problem) ?? link.about.problem)
     enter(.running)
     let audience = surroundings.audience
     await audience.connected(link)

@@ -5,6 +5,8 @@ internal import RelayPipes
 /// One bot: what happens at Discord goes to the host, and what the host says goes to Discord.
 package actor DiscordMessenger {
   static let usualAPI = "https://discord.com/api/v10"
+  /// In the way from the beginning of a life.
+  package static let connecting = "the bot is not connected to Discord yet"
   /// Events of no interest to a person after which the place in the stream is kept all the same.
   private static let keepEvery = 50
 
@@ -75,7 +77,7 @@ package actor DiscordMessenger {
         default: break
         }
       }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) },
-      instance: host.about.instance,
+      instance: host.about.instance, obstacle: Self.connecting,
       report: { [host] problem in
         host.log(problem ?? "nothing is in the way any more")
         do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
@@ -109,7 +111,13 @@ package actor DiscordMessenger {
 
   // MARK: - Events
 
-  private func handle(_ event: GatewayEvent) async throws {
+  /// - Returns: whether nothing of what was missed is still to be fetched.
+  private func handle(_ event: GatewayEvent) async throws -> Bool {
+    try await take(event)
+    return before == nil
+  }
+
+  private func take(_ event: GatewayEvent) async throws {
     session = event.session
     switch event.name {
     case "MESSAGE_CREATE": if try await received(event.data) { return }

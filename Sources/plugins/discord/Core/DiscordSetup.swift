@@ -4,14 +4,16 @@ internal import RelayPipes
 /// Leads somebody from the developer portal to a bot that answers.
 package struct DiscordSetup: Sendable {
   private static let mostTries = 3
-  /// For the code to arrive.
-  private static let pairingLimit: Duration = .seconds(600)
+  /// For the code to arrive, in seconds.
+  private static let pairingLimit = 600
 
   private struct Known: Decodable, Sendable {
     var api: String?
     var proxy: String?
     var channels: String?
     var users: String?
+    /// Another time for the code to arrive, for tests.
+    var pairingSeconds: String?
   }
 
   private let dialogue: SetupDialogue
@@ -147,26 +149,34 @@ package struct DiscordSetup: Sendable {
   /// Waits for a code in a direct message: whoever writes it is who reads this.
   private func pair(_ token: String) async throws -> String {
     let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
-    let found = Latch<Sender>()
+    let limit = known.pairingSeconds.flatMap { Int($0) } ?? Self.pairingLimit
+    let (shown, found) = (Latch<Void>(), Latch<Sender>())
     let gateway = GatewayClient(
       RESTClient(.init(base: known.api ?? DiscordMessenger.usualAPI, token: token, proxy: known.proxy)), resuming: nil,
       handle: { [dialogue] event in
         // Not before it would be heard.
         if event.name == "READY" {
           try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
+          shown.set(())
         }
         guard event.name == "MESSAGE_CREATE", event.data["guild_id"]?.stringValue == nil,
           event.data["content"]?.stringValue?.filter({ !$0.isWhitespace }).lowercased() == code,
           let message = DiscordMessages.received(event.data, in: Conversation(id: "pairing"), me: nil)
-        else { return }
+        else { return true }
         found.set(message.sender)
         throw Paired()
       }, log: { line in StandardError.say(line) })
     do {
-      try await withDeadline(Self.pairingLimit, clock: LoopClock.shared) { try await gateway.run() }
+      try await withDeadline(.seconds(limit), clock: LoopClock.shared) { try await gateway.run() }
     } catch {
       guard let sender = found.value else {
-        throw error as? WireError ?? WireError(.internalError, "nobody wrote the code to the bot")
+        if let refusal = error as? WireError { throw refusal }
+        guard shown.value == nil else {
+          throw WireError(.internalError, "nobody wrote the code to the bot within \(limit) s; begin the set-up again")
+        }
+        let why = await gateway.obstacle ?? "Discord did not answer"
+        throw WireError(
+          .internalError, "the code could not be shown, for the bot was not connected within \(limit) s: \(why)")
       }
       try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
       return sender.id

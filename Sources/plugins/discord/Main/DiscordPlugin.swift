@@ -13,6 +13,7 @@ import PluginSDK
   func start(_ host: Host) async throws -> Capabilities {
     let discord = try DiscordMessenger(host)
     messenger.set(discord)
+    try await host.report(problem: DiscordMessenger.connecting)
     return discord.capabilities
   }
 

@@ -10,13 +10,14 @@ actor GatewayClient {
 
   private let rest: RESTClient
   private let clock = LoopClock.shared
-  private let handle: @Sendable (GatewayEvent) async throws -> Void
+  private let handle: @Sendable (GatewayEvent) async throws -> Bool
   private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
   private let instance: String
   private let report: (@Sendable (String?) async -> Void)?
-  /// What was last reported to be in the way.
-  private var told: String?
+  /// What was last told to be in the way; nil once it is over.
+  private(set) var obstacle: String?
+  private static let catchingUp = "what was written while the bot was away is being fetched from Discord"
   private var session: GatewaySession?
   private var backoff = GatewayBackoff()
   private var connection: GatewayConnection?
@@ -31,14 +32,17 @@ actor GatewayClient {
   ///   - session: of an earlier life, to be gone on with.
   ///   - arrived: called for each event as it comes, before those that wait are handled; must not wait.
   ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
+  ///     Returns whether all that was missed has been fetched.
   ///   - instance: what the person knows this as.
+  ///   - obstacle: what was reported to be in the way already.
   ///   - report: told what is in the way, in words for the person; nil once it is over.
   init(
     _ rest: RESTClient, resuming session: GatewaySession?,
     arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
-    handle: @escaping @Sendable (GatewayEvent) async throws -> Void, log: @escaping @Sendable (String) -> Void,
-    instance: String = "", report: (@Sendable (String?) async -> Void)? = nil
+    handle: @escaping @Sendable (GatewayEvent) async throws -> Bool, log: @escaping @Sendable (String) -> Void,
+    instance: String = "", obstacle: String? = nil, report: (@Sendable (String?) async -> Void)? = nil
   ) {
+    self.obstacle = obstacle
     self.rest = rest
     self.session = session
     self.handle = handle
@@ -114,9 +118,12 @@ actor GatewayClient {
     return try await withThrowingTaskGroup(of: GatewayEnding?.self) { group in
       group.addTask { [handle] in
         // Every event that has come is handled before the next connection asks for what follows.
+        var isGreeted = false
         while let event = await events.next() {
-          try await handle(event)
-          await self.keep(event.session)
+          if event.name == "READY" { await self.beginCatchingUp() }
+          let isCaughtUp = try await handle(event)
+          if event.name == "READY" || event.name == "RESUMED" { isGreeted = true }
+          await self.keep(event.session, isWell: isGreeted && isCaughtUp)
           waiting.withLock { $0 -= 1 }
         }
         return nil
@@ -139,16 +146,21 @@ actor GatewayClient {
     await connection?.show(presence: text)
   }
 
-  private func keep(_ session: GatewaySession) async {
+  /// - Parameter isWell: the connection is there, and what was missed has been handled.
+  private func keep(_ session: GatewaySession, isWell: Bool) async {
     self.session = session
-    if told != nil { await tell(nil) }
+    if isWell, obstacle != nil { await tell(nil) }
+  }
+
+  private func beginCatchingUp() async {
+    if report != nil { await tell(Self.catchingUp) }
   }
 
   /// What is in the way, or nothing any more. Not each time anew.
   private func tell(_ problem: String?) async {
+    guard problem != obstacle else { return }
+    obstacle = problem
     guard let report else { return log(problem ?? "connected again") }
-    guard problem != told else { return }
-    told = problem
     await report(problem)
   }
 
