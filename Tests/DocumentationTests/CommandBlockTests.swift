@@ -4,9 +4,6 @@ import Supervisor
 import TestSupport
 import Testing
 
-private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-  .deletingLastPathComponent().path
-
 /// A fenced block of a document.
 private struct Block: Sendable {
   let document: String
@@ -16,9 +13,9 @@ private struct Block: Sendable {
   var text: String { lines.joined(separator: "\n") }
 
   static func all() throws -> [Block] {
-    let names = try FileManager.default.contentsOfDirectory(atPath: root + "/docs").filter { $0.hasSuffix(".md") }
+    let names = try FileManager.default.contentsOfDirectory(atPath: root.path + "/docs").filter { $0.hasSuffix(".md") }
     return try (["README.md"] + names.sorted().map { "docs/\($0)" }).flatMap { name in
-      let text = try String(contentsOf: URL(filePath: "\(root)/\(name)"), encoding: .utf8)
+      let text = try String(contentsOf: URL(filePath: "\(root.path)/\(name)"), encoding: .utf8)
       var blocks: [Block] = []
       var open: (language: String, lines: [String])?
       for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
@@ -73,7 +70,7 @@ private struct Block: Sendable {
       let environment = try prepare(folder)
       let start = try await run("pi-relayd start --detach", in: folder, environment)
       #expect(start.exit == .exited(0), "\(start.errors)")
-      let here = block.document == "README.md" ? root : folder.path
+      let here = block.document == "README.md" ? root.path : folder.path
       let command = try await run("cd '\(here)'\n\(block.text)", in: folder, environment)
       #expect(command.exit == .exited(0), "\(block.document): \(command.output) \(command.errors)")
       if block.document == "README.md" {
@@ -91,7 +88,7 @@ private struct Block: Sendable {
   private func prepare(_ folder: TemporaryFolder) throws -> [String: String] {
     let yaml = try #require(try Block.all().first { $0.document == "README.md" && $0.language == "yaml" })
     try folder.write("shown.yaml", yaml.text.replacing("/tmp/", with: "\(folder.path)/") + "\n")
-    let plugin = try String(contentsOf: URL(filePath: root + "/examples/plugins/file-messenger.py"), encoding: .utf8)
+    let plugin = try String(contentsOf: URL(filePath: root.path + "/examples/plugins/file-messenger.py"), encoding: .utf8)
     try folder.write("mine", plugin, executable: true)
     try folder.write("settings.json", "{\"inbox\": \"\(folder.path)/a\", \"outbox\": \"\(folder.path)/b\"}")
     return ["HOME": folder.path, "PATH": "\(Built.folder):/usr/bin:/bin", "EDITOR": "cp \(folder.path)/shown.yaml"]
