@@ -46,6 +46,7 @@ private struct Block: Sendable {
   /// By the first command of each block.
   private static let kinds: [String: Kind] = [
     "make run": .cannotRun("it makes the release build; the conversation that it opens is held in a test below"),
+    "make bench": .cannotRun("it takes ten minutes; the tests run its quick form"),
     "pi-relayd setup discord": .cannotRun("it needs a bot's token; DiscordSetupTests run it against a fake Discord"),
     "mkdir -p ~/.pi/agent/relay/plugins": .runs,
     "pi-relayd plugins check ./mine --config settings.json": .runs,
@@ -88,7 +89,8 @@ private struct Block: Sendable {
   private func prepare(_ folder: TemporaryFolder) throws -> [String: String] {
     let yaml = try #require(try Block.all().first { $0.document == "README.md" && $0.language == "yaml" })
     try folder.write("shown.yaml", yaml.text.replacing("/tmp/", with: "\(folder.path)/") + "\n")
-    let plugin = try String(contentsOf: URL(filePath: root.path + "/examples/plugins/file-messenger.py"), encoding: .utf8)
+    let plugin = try String(
+      contentsOf: URL(filePath: root.path + "/examples/plugins/file-messenger.py"), encoding: .utf8)
     try folder.write("mine", plugin, executable: true)
     try folder.write("settings.json", "{\"inbox\": \"\(folder.path)/a\", \"outbox\": \"\(folder.path)/b\"}")
     return ["HOME": folder.path, "PATH": "\(Built.folder):/usr/bin:/bin", "EDITOR": "cp \(folder.path)/shown.yaml"]

@@ -152,7 +152,7 @@ extension EndToEnd {
           let problem = status.plugins.first { $0.name == "discord/default" }?.problem
           #expect(problem?.contains("not connected") == true || problem?.contains("cannot be reached") == true)
           let doctor = try await relay.command("doctor").output
-          #expect(doctor.contains { $0.hasPrefix("✗ plugin discord/default: running — ") }, "\(doctor)")
+          #expect(doctor.contains { $0.hasPrefix("✗ plugin discord/default: impaired — ") }, "\(doctor)")
           try discord.tell(#"{"do": "refuse", "on": false}"#)
           try await relay.waitForStatus { $0.plugins.allSatisfy { $0.problem == nil } }
           #expect(DiscordLedger(discord.printed).identifies == 1)

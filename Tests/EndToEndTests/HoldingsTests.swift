@@ -118,7 +118,7 @@ extension EndToEnd {
         // Nor by a daemon after that one.
         try await relay.killAndStart()
         await relay.messenger.waitForText("✖ The question was withdrawn")
-        await relay.messenger.waitForText(question)
+        await relay.messenger.wait { $0.questions.contains { $0.text.contains(question) } }
         try await relay.messenger.say("2", id: "4")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .stopped)
         #expect(await relay.messenger.texts().count { $0.contains("pong") } == 1)

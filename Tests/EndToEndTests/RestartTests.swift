@@ -141,7 +141,7 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
         await relay.messenger.waitForText("The question was withdrawn")
         let dialogs = await relay.messenger.messages.filter { $0.role == .dialog }
-        #expect(dialogs.map(\.text) == ["✖ The question was withdrawn: pi-relayd was restarted."])
+        #expect(dialogs.map(\.text) == ["✖ The question was withdrawn, because pi-relayd was restarted: Which colour?"])
         #expect(dialogs.allSatisfy { $0.buttons == nil })
       }
     }

@@ -13,7 +13,10 @@ extension ConversationOutput {
     case .dialog(let dialog):
       // The agent that asked is gone, and its question with it.
       guard let sent = await found(unfinished) else { return }
-      let title = dialog.text.split(separator: "\n").first.map { SafeText.line(String($0), limit: 200) } ?? ""
+      let title =
+        dialog.text.split(separator: "\n").first.map {
+          SafeText.line(String($0).replacing("**", with: "").replacing("❓ ", with: ""), limit: 200)
+        } ?? ""
       let text = "✖ The question was withdrawn, because pi-relayd was restarted: \(title)"
       await delivery.closeDialog(dialog.dialog, shown: sent, text: text)
     case .file(let file):

@@ -213,9 +213,14 @@ struct ScriptedChat {
           guard !line.isEmpty else { continue }
           if await !say(line, connection, screen) { failed = true }
         }
-        // Nobody is left to answer.
-        if await screen.question != nil { _ = try? await connection.say("/cancel") }
-        return await screen.end() || failed
+        // Nobody is left to answer, this question or the next.
+        while await screen.asksBeforeItsEnd() {
+          do { _ = await screen.turn(after: try await connection.say("/cancel")) } catch {
+            StandardError.say("pi-relayd: \(error)")
+            return true
+          }
+        }
+        return await screen.hasFailed || failed
       }
       var failed = true
       // Either everything has been said, or the daemon does not want us.

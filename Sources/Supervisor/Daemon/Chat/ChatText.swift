@@ -22,7 +22,11 @@ struct ChatText {
     let role = role ?? .answer
     guard isStyled else { return TerminalLine.plain(text, columns: columns) }
     if role == .answer || role == .tools { return TerminalMarkdown(columns: columns).lines(of: text) }
-    return TerminalLine.plain(text, columns: columns, role == .dialog ? .bold : .dim)
+    guard role == .dialog else { return TerminalLine.plain(text, columns: columns, .dim) }
+    // The title is Markdown; the rest stands as the agent has written it.
+    let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    return TerminalMarkdown(columns: columns).lines(of: parts[0])
+      + (parts.count > 1 ? TerminalLine.plain(parts[1], columns: columns) : [])
   }
 
   static var terminalSize: (columns: Int, rows: Int) {

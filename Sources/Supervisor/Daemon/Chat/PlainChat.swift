@@ -8,6 +8,7 @@ actor PlainChat: ChatScreen {
   private var texts: [String: String] = [:]
   private var unsettled: [String] = []
   private var failed = false
+  var hasFailed: Bool { failed }
   private var lastOutcome: MessageSettled.Outcome?
   /// The dialog that waits for an answer, and whether it was opened since the last line was said.
   private var openDialog: (id: String, text: String)?
@@ -36,6 +37,10 @@ actor PlainChat: ChatScreen {
       if message.role == .dialog {
         dialogs.insert(id)
         openDialog = (id, message.text)
+        isAsked = true
+        wake()
+      } else if message.role == .notice, openDialog != nil {
+        // What was said is no answer, and waits: the question is still the person's to answer.
         isAsked = true
         wake()
       }
@@ -104,10 +109,10 @@ actor PlainChat: ChatScreen {
     return lastOutcome
   }
 
-  /// Waits until everything said is settled. Answers whether anything failed.
-  func end() async -> Bool {
-    while !unsettled.isEmpty { await withCheckedContinuation { waiting = $0 } }
-    return failed
+  /// Waits until everything said is settled, or a question is open; answers whether one is.
+  func asksBeforeItsEnd() async -> Bool {
+    while !unsettled.isEmpty, openDialog == nil { await withCheckedContinuation { waiting = $0 } }
+    return !unsettled.isEmpty
   }
 
   private func print(_ text: String, _ role: MessageRole?) {
