@@ -43,6 +43,35 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what is to be redacted is taken out of a thread's title`() async throws {
+      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      var capabilities = FakeMessenger.usual
+      capabilities.threads = true
+      try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
+        try await relay.messenger.say("/spawn ACME-123456", id: "1", kind: .channel)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .handled)
+        #expect(await relay.messenger.threadTitles == ["[redacted]"])
+      }
+    }
+
+    @Test func `a message withdrawn before it ran is not shown to others as a run that was stopped`() async throws {
+      try await RelayFixture.run(isOldAgent: true) { relay in
+        try FileManager.default.removeItem(atPath: relay.scratch.path + "/old-agent")
+        try await relay.messenger.say("/new shared", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        try await relay.messenger.say("/use 1", id: "2", in: "c2")
+        _ = await relay.messenger.waitForOutcome(of: "2")
+        try await relay.messenger.say("never mind", id: "3")
+        await relay.messenger.waitForText("The message waits, because", in: "c2")
+        _ = try await relay.messenger.request(MessageDeleted(id: "3", conversation: Conversation(id: "c1")))
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .stopped)
+        try await relay.messenger.say("/help", id: "4", in: "c2")
+        _ = await relay.messenger.waitForOutcome(of: "4")
+        let texts = await relay.messenger.texts(in: "c2")
+        #expect(!texts.contains { $0.hasPrefix("▶") || $0.hasPrefix("⏹") }, "\(texts)")
+      }
+    }
+
     @Test func `what is to be redacted is shown at no time`() async throws {
       let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config) { relay in

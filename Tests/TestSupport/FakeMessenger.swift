@@ -51,6 +51,11 @@ package actor FakeMessenger {
   private var oddReceipts: [String: JSONValue] = [:]
   /// Sends that are carried out but never answered.
   private var swallowsAnswers = 0
+  /// Messages that a person has removed.
+  private var removed: Set<String> = []
+  /// Failures to answer with where a message is changed for the last time.
+  private var lastEditRefusals: [WireError] = []
+  private(set) package var threadTitles: [String] = []
   private var swallowed: [IncomingRequest] = []
 
   /// Drops the messenger's executable into `plugins` and listens for its lives.
@@ -158,6 +163,12 @@ package actor FakeMessenger {
       request.reply(Receipt(message: id))
     case MessageEdit.method:
       let edit = try request.params(MessageEdit.self)
+      if edit.streaming != true, !lastEditRefusals.isEmpty {
+        let refusal = lastEditRefusals.removeFirst()
+        if case .notFound? = DeliveryFailure(refusal) { removeMessages { $0.id == edit.message } }
+        throw refusal
+      }
+      guard !removed.contains(edit.message) else { throw DeliveryFailure.notFound("it is gone").wireError }
       change(edit.message, edit.text, edit.streaming ?? false)
       acknowledge(request, edit.message)
     case DialogClose.method:
@@ -191,6 +202,12 @@ package actor FakeMessenger {
     case ConversationOpen.method where capabilities.directMessages == true:
       let open = try request.params(ConversationOpen.self)
       request.reply(ConversationOpen.Reply(conversation: Conversation(id: "dm-\(open.user)")))
+    case ThreadCreate.method where capabilities.threads == true:
+      let create = try request.params(ThreadCreate.self)
+      threadTitles.append(create.title)
+      request.reply(
+        ThreadCreate.Reply(
+          conversation: Conversation(id: "thread-\(create.key)", kind: .thread, parent: create.conversation)))
     case TypingSet.method:
       typing.append(try request.params(TypingSet.self).active)
       request.reply(Empty())
@@ -248,6 +265,14 @@ package actor FakeMessenger {
   /// What an earlier daemon sent.
   package func show(_ text: String, under key: String, in conversation: String = "c1") {
     _ = add(conversation, text, .answer, nil, true, key)
+  }
+
+  package func refuseLastEdits(with errors: [WireError]) { lastEditRefusals = errors }
+
+  /// Removes what is shown, as a person may on the platform.
+  package func removeMessages(where isRemoved: (Shown) -> Bool) {
+    removed.formUnion(messages.filter(isRemoved).map(\.id))
+    messages.removeAll(where: isRemoved)
   }
 
   package var swallowedCount: Int { swallowed.count }

@@ -160,12 +160,14 @@ extension ConversationOutput {
   }
 
   /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text
-  /// comes as a message of its own.
+  /// comes as a message of its own, and the message with a part of it is removed.
   private func giveUpEditing(_ text: String, streaming: Bool, as record: String?) async {
     if streaming {
       stream.isStuck = true
     } else if text != stream.shown {
+      let partial = stream.message
       await begin(text, streaming: false, superseding: record)
+      if let partial, stream.message != nil, stream.message != partial { _ = await delivery.delete(partial) }
     } else {
       delivery.settle(record, .abandoned)
     }
@@ -198,6 +200,11 @@ extension ConversationOutput {
       isIncomplete = true
       stream.setAside = text
       stream.isStuck = true
+      // Where it was given up, nothing is left to complete; where this daemon ends, the next one tries again.
+      if streaming, !Task.isCancelled {
+        checkpoint = nil
+        checkpoints.remove(record.key)
+      }
     } else if !mark.isEmpty {
       stream.mark = mark
     }

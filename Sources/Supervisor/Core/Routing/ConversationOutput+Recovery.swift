@@ -52,7 +52,10 @@ extension ConversationOutput {
         checkpoints.mark(record.key)
       }
     }
-    guard var sent else { return }
+    guard var sent else {
+      if !Task.isCancelled { checkpoints.remove(record.key) }
+      return
+    }
     if saved.isMarked { sent.mayBeRepeat = true }
     beginStream()
     take(sent, streaming: true)

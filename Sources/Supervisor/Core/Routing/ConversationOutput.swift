@@ -85,6 +85,8 @@ actor ConversationOutput {
   /// What came while it is held.
   var heldItem: Item?
   var isTyping = false
+  /// The words of a message that was written elsewhere and has not been given to the agent yet.
+  var echo: String?
   /// Counts runs and their ends.
   var runNumber = 0
   /// Some of the run's answer could not be shown.
@@ -193,8 +195,8 @@ actor ConversationOutput {
   func handle(_ event: SessionEvent) async {
     switch event {
     case .runStarted(let origin, let text):
-      // What was typed elsewhere is shown here; what was typed here is known by its id.
-      if let origin, origin.conversation != key { await say("▶ USER: \(text)", .echo) }
+      // What was typed elsewhere is shown here, once it is sure to run; what was typed here is known by its id.
+      echo = origin.flatMap { $0.conversation == key ? nil : text }
       // Not at once: first of all the message goes to the agent.
       runNumber += 1
       let number = runNumber
@@ -222,9 +224,13 @@ actor ConversationOutput {
     case .timedOut(_, let limit):
       await breakStream()
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
-    case .dialogOpened, .dialogWithdrawn, .questionsOver, .messageGiven, .nameOrModelChanged: break
+    case .messageGiven: await showEcho()
+    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged: break
     case .runEnded(let message, let end, let stage):
-      await endRun(end, of: message)
+      // What was withdrawn elsewhere before it ran was never seen here.
+      let isUnseen = echo != nil && (end == .aborted || end == .withdrawn)
+      if isUnseen { echo = nil } else { await showEcho() }
+      await endRun(end, of: message, isUnseen: isUnseen)
       if isIncomplete, end == .completed {
         await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
       }
@@ -287,7 +293,12 @@ actor ConversationOutput {
     await delivery.typing(false)
   }
 
-  func endRun(_ end: RunEnd, of message: MessageKey?) async {
+  private func showEcho() async {
+    if let echo { await say("▶ USER: \(echo)", .echo) }
+    echo = nil
+  }
+
+  func endRun(_ end: RunEnd, of message: MessageKey?, isUnseen: Bool) async {
     stream.release(through: redaction)
     if !stream.isEmpty {
       await flush(final: true)
@@ -300,8 +311,8 @@ actor ConversationOutput {
     switch end {
     case .completed: break
     case .handled: await say("✓ Done by the agent itself, without an answer.", .notice)
-    case .aborted: await say("⏹ Stopped.", .notice)
-    case .withdrawn: await say(RunEnd.notTaken, .notice)
+    case .aborted: if !isUnseen { await say("⏹ Stopped.", .notice) }
+    case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
     case .forgotten(let why):
       let canPress = capabilities.buttons != nil && message?.conversation == key

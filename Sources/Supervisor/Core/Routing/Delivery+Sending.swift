@@ -96,20 +96,25 @@ extension Delivery {
           settle(key, .failed("the messenger did not answer it \(deaths) times"))
           return false
         }
-      case .gone, .failed: return await sendInstead(edit, key: key, role: role)
+      case .gone: return await sendInstead(edit, key: key, role: role) != nil || Task.isCancelled
+      case .failed: return await replace(edit, key: key, role: role)
       case .over: return true
       }
     }
     log("\(conversation): changing a message was given up after \(maximumAttempts) tries")
-    return await sendInstead(edit, key: key, role: role)
+    return await replace(edit, key: key, role: role)
   }
 
-  /// What a message cannot be changed to say any more comes as a message of its own.
-  private func sendInstead(_ edit: MessageEdit, key: String, role: MessageRole) async -> Bool {
+  /// Sends what a message cannot be changed to say any more as a message of its own, and removes the one before.
+  private func replace(_ edit: MessageEdit, key: String, role: MessageRole) async -> Bool {
+    guard await sendInstead(edit, key: key, role: role) != nil else { return Task.isCancelled }
+    _ = await delete(edit.message)
+    return true
+  }
+
+  private func sendInstead(_ edit: MessageEdit, key: String, role: MessageRole) async -> Sent? {
     let record = compose(edit.text, role: role)
-    guard await self.record([record], superseding: key) else { return Task.isCancelled }
-    let sent = await sendRecorded(record)
-    return sent != nil || Task.isCancelled
+    return await self.record([record], superseding: key) ? await sendRecorded(record) : nil
   }
 
   /// The tries that are left.
