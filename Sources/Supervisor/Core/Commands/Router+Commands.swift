@@ -153,7 +153,7 @@ extension Router {
     // Behind everything that waits; the conversation goes on meanwhile, and is told by the session.
     router.nursery.add {
       if let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments) {
-        let isTold = router.watchers.session(of: call.key) == session.id
+        let isTold = router.watchers.shows(session.id, to: call.key)
         await router.settle(call.message, call.key, saying: isTold ? nil : result)
       } else {
         await router.postpone(call.message, call.key)

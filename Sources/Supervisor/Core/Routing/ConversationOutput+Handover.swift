@@ -6,8 +6,9 @@ internal import RelayWire
 struct ConversationHandover: Codable, Sendable {
   var key: ConversationKey
   var conversation: Conversation
-  /// The session it watches.
+  /// The session it watches, and what it is shown of it.
   var session: String?
+  var view: SessionWatchers.View?
   var capabilities: Capabilities
   var settings: ConversationOutput.Settings
   var stream: StreamedText
@@ -26,11 +27,14 @@ struct ConversationHandover: Codable, Sendable {
 
 extension ConversationOutput {
   /// Says nothing more until `resume`; nil when it is saying something.
-  func hold(_ conversation: Conversation, session: String?) -> ConversationHandover? {
+  func hold(
+    _ conversation: Conversation, session: String?, view: SessionWatchers.View
+  ) -> ConversationHandover? {
     guard isQuiet else { return nil }
     isHeld = true
     return ConversationHandover(
-      key: key, conversation: conversation, session: session, capabilities: capabilities, settings: settings,
+      key: key, conversation: conversation, session: session, view: view, capabilities: capabilities,
+      settings: settings,
       stream: stream, streamNumber: streamNumber, running: running, finished: finished, progress: progress,
       dialogs: dialogs, isIncomplete: isIncomplete)
   }

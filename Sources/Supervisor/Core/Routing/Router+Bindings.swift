@@ -53,7 +53,16 @@ extension Router {
     } catch {
       log("\(key): the choice of a session could not be stored: \(error)")
     }
-    if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+    await watch(session.id, key)
+  }
+
+  /// Shows in a conversation what happens in its session: everything, but where it shares the main session by its
+  /// settings only what its own messages lead to.
+  func watch(_ session: String, _ key: ConversationKey) async {
+    let isMain = await binding(of: Self.main) == session
+    guard let place = places[key] else { return }
+    let isShared = isMain && place.holder.current.map { settings($0, place.conversation).use == .main } ?? false
+    watchers.watch(session, key, place.output, isShared ? .ownRuns : .everything)
   }
 
   /// The conversation talks to no session from now on.

@@ -16,7 +16,8 @@ extension Router {
     var conversations: [ConversationHandover] = []
     for (key, place) in places {
       guard place.inbox.isAwaited,
-        let one = await place.output.hold(place.conversation, session: watchers.session(of: key))
+        let one = await place.output.hold(
+          place.conversation, session: watchers.session(of: key), view: watchers.view(of: key))
       else { return (nil, "conversation \(key)") }
       conversations.append(one)
     }
@@ -41,7 +42,7 @@ extension Router {
       let place = place(
         one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
       await place.output.adopt(one)
-      if let session = one.session { watchers.adopt(session, one.key, place.output) }
+      if let session = one.session { watchers.adopt(session, one.key, place.output, one.view ?? .init()) }
     }
   }
 }

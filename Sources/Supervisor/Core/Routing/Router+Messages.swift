@@ -69,7 +69,7 @@ extension Router {
       return await run(command, CommandCall(name: name, arguments: arguments, message: message, link: link), key)
     }
     if Self.mayAnswer(message), let session = await binding(of: key),
-      let record = dialogs.first(of: session), record.takes(message.text)
+      let record = watchers.question(to: key, message.text), record.session == session
     {
       guard await begin(message, key) else {
         return await say("⚠️ Your answer is not given while nothing can be stored.", to: key)
@@ -202,7 +202,7 @@ extension Router {
     } else if let bound = await boundSession(key) {
       session = bound
       // A conversation that came back after a restart of its messenger watches again.
-      if let output = places[key]?.output { watchers.watch(session.id, key, output) }
+      await watch(session.id, key)
     } else {
       let use = settings(link, message.conversation).use
       let hadOne = await binding(of: key) != nil

@@ -93,10 +93,10 @@ extension Router {
   }
 
   private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
-    let place = place(binding.key, binding.conversation, link)
+    _ = place(binding.key, binding.conversation, link)
     guard let session = await host.session(binding.session), AddressableSessions.permits(session, to: binding.key)
     else { return }
-    watchers.watch(session.id, binding.key, place.output)
+    await watch(session.id, binding.key)
   }
 
   func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {

@@ -65,7 +65,7 @@ extension Router {
     let inbox = place(key, message.conversation, link).inbox
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message,
-      isAnswer: Self.mayAnswer(message) && watchers.asks(key, message.text))
+      isAnswer: Self.mayAnswer(message) && watchers.question(to: key, message.text) != nil)
     accepting.withLock { $0 += 1 }
     let isWhole = message.state == nil && request.method == MessageReceived.method
     let encoded = isWhole ? request.encodedParams : nil

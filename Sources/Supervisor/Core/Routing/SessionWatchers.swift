@@ -6,8 +6,30 @@ internal import RelayWire
 
 /// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
 final class SessionWatchers: Sendable {
+  /// How much of a session a conversation is shown.
+  enum Scope: String, Codable {
+    case everything
+    /// Runs that its own messages began or went into.
+    case ownRuns
+  }
+
+  private struct Watcher {
+    let output: ConversationOutput
+    var scope: Scope
+  }
+
+  private struct Watched {
+    var watchers: [ConversationKey: Watcher] = [:]
+    /// Where the messages of the run in progress came from; between runs, of the last.
+    var origins: Set<ConversationKey> = []
+
+    func shows(_ key: ConversationKey) -> Bool {
+      watchers[key].map { $0.scope == .everything || origins.contains(key) } ?? false
+    }
+  }
+
   private let dialogs: DialogBroker
-  private let watchers = Locked<[String: [ConversationKey: ConversationOutput]]>([:])
+  private let watched = Locked<[String: Watched]>([:])
   /// Told of messages that have ended with nobody of their conversation watching any more.
   private let endedUnseen = Locked<(@Sendable (MessageEnd, RunEnd) -> Void)?>(nil)
   /// Told of questions over a message whose conversation watches no more.
@@ -34,21 +56,21 @@ final class SessionWatchers: Sendable {
 
   /// The sessions that an instance's conversations watch.
   func sessions(watchedFrom instance: String) -> Set<String> {
-    watchers.withLock { watchers in
-      Set(watchers.filter { $0.value.keys.contains { $0.instance == instance } }.keys)
+    watched.withLock { watched in
+      Set(watched.filter { $0.value.watchers.keys.contains { $0.instance == instance } }.keys)
     }
   }
 
   /// The conversation watches this session, and no other any more.
-  func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput) {
-    let (hasMoved, isNew) = watchers.withLock { watchers in
+  func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ scope: Scope) {
+    let (hasMoved, isNew) = watched.withLock { watched in
       var hasMoved = false
-      for other in watchers.keys where other != session {
-        if watchers[other]?.removeValue(forKey: key) != nil { hasMoved = true }
+      for other in watched.keys where other != session {
+        if watched[other]?.watchers.removeValue(forKey: key) != nil { hasMoved = true }
       }
-      let isNew = watchers[session]?[key] !== output
-      watchers[session, default: [:]][key] = output
-      return (hasMoved, isNew)
+      let known = watched[session]?.watchers[key]?.output === output && watched[session]?.shows(key) == true
+      watched[session, default: Watched()].watchers[key] = Watcher(output: output, scope: scope)
+      return (hasMoved, !known && watched[session]?.shows(key) == true)
     }
     if hasMoved || isNew { noteChange() }
     if hasMoved { output.post(.detached) }
@@ -57,18 +79,37 @@ final class SessionWatchers: Sendable {
   }
 
   /// The conversation watches as it did before, and has been shown what is open.
-  func adopt(_ session: String, _ key: ConversationKey, _ output: ConversationOutput) {
-    watchers.withLock { $0[session, default: [:]][key] = output }
+  func adopt(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ view: View) {
+    watched.withLock { watched in
+      watched[session, default: Watched()].watchers[key] = Watcher(output: output, scope: view.scope)
+      if view.isOrigin { watched[session]?.origins.insert(key) }
+    }
+  }
+
+  /// What a conversation is shown of its session.
+  struct View: Codable {
+    var scope = Scope.everything
+    /// The run in progress is its own, or the last was.
+    var isOrigin = false
+  }
+
+  func view(of key: ConversationKey) -> View {
+    watched.withLock { watched in
+      guard let one = watched.values.first(where: { $0.watchers[key] != nil }), let watcher = one.watchers[key] else {
+        return View()
+      }
+      return View(scope: watcher.scope, isOrigin: one.origins.contains(key))
+    }
   }
 
   func session(of key: ConversationKey) -> String? {
-    watchers.withLock { watchers in watchers.first { $0.value[key] != nil }?.key }
+    watched.withLock { watched in watched.first { $0.value.watchers[key] != nil }?.key }
   }
 
   /// The conversation is gone for good.
   func drop(_ key: ConversationKey) {
-    watchers.withLock { watchers in
-      for session in watchers.keys { watchers[session]?[key] = nil }
+    watched.withLock { watched in
+      for session in watched.keys { watched[session]?.watchers[key] = nil }
     }
     noteChange()
   }
@@ -76,19 +117,33 @@ final class SessionWatchers: Sendable {
   /// Ends all watching of a session; answers who did.
   func forget(_ session: String) -> [ConversationKey] {
     defer { noteChange() }
-    return watchers.withLock { watchers in
-      (watchers.removeValue(forKey: session) ?? [:]).keys.map { $0 }
+    return watched.withLock { watched in
+      watched.removeValue(forKey: session)?.watchers.keys.map { $0 } ?? []
     }
   }
 
-  private func post(_ item: ConversationOutput.Item, to session: String) {
-    watchers.withLock { watchers in
-      guard let outputs = watchers[session] else { return }
-      for output in outputs.values { output.post(item) }
+  /// - Parameter message: concerns its conversation in any case.
+  private func post(_ item: ConversationOutput.Item, to session: String, about message: MessageKey? = nil) {
+    watched.withLock { watched in
+      guard let one = watched[session] else { return }
+      for (key, watcher) in one.watchers where one.shows(key) || key == message?.conversation {
+        watcher.output.post(item)
+      }
+    }
+  }
+
+  private func note(_ event: SessionEvent, of session: String) {
+    watched.withLock { watched in
+      switch event {
+      case .runStarted(let message?, _): watched[session]?.origins = [message.conversation]
+      case .messageTaken(let message): watched[session]?.origins.insert(message.conversation)
+      default: break
+      }
     }
   }
 
   func tell(_ session: String, _ event: SessionEvent) {
+    note(event, of: session)
     switch event {
     case .dialogOpened(let dialog, let message):
       if DialogRecord.isOwn(dialog) {
@@ -107,13 +162,13 @@ final class SessionWatchers: Sendable {
     case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let stage):
-      post(.event(event), to: session)
+      post(.event(event), to: session, about: message)
       if let message { noteUnseen(MessageEnd(message, stage, end.outcome), end, in: session) }
     case .messageTaken(let message):
       post(.event(event), to: session)
       noteUnseen(MessageEnd(message, .settled, .handled), .handled, in: session)
     case .messageWithdrawn(let message), .messageNotTaken(let message):
-      post(.event(event), to: session)
+      post(.event(event), to: session, about: message)
       noteUnseen(MessageEnd(message, .dropped, .stopped), .aborted, in: session)
     default: post(.event(event), to: session)
     }
@@ -130,12 +185,20 @@ final class SessionWatchers: Sendable {
   }
 
   private func isWatched(_ session: String, by key: ConversationKey) -> Bool {
-    watchers.withLock { $0[session]?[key] != nil }
+    watched.withLock { $0[session]?.watchers[key] != nil }
   }
 
-  /// Whether words that are written in a conversation now answer a question.
-  func asks(_ key: ConversationKey, _ words: String) -> Bool {
-    session(of: key).flatMap { dialogs.first(of: $0) }?.takes(words) ?? false
+  /// Whether the conversation is shown what happens in the session now.
+  func shows(_ session: String, to key: ConversationKey) -> Bool {
+    watched.withLock { $0[session]?.shows(key) == true }
+  }
+
+  /// The question that these words, written in a conversation now, answer.
+  func question(to key: ConversationKey, _ words: String) -> DialogRecord? {
+    guard let session = session(of: key), shows(session, to: key), let record = dialogs.first(of: session),
+      record.takes(words)
+    else { return nil }
+    return record
   }
 
   func settle(_ record: DialogRecord, _ outcome: DialogRecord.Outcome) {

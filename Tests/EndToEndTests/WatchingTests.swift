@@ -1,0 +1,99 @@
+import FoundationEssentials
+import RelayWire
+import Supervisor
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Who is shown what of a session that several conversations talk to.
+  @Suite struct WatchingTests {
+    /// Two that share the main session, as channels do by themselves.
+    private static let config =
+      RelayFixture.usualConfig + "\n      conversations: {one: {use: main}, two: {use: main}}\n"
+
+    private func say(_ text: String, id: String, in conversation: String, _ relay: RelayFixture) async throws {
+      try await relay.messenger.say(text, id: id, in: conversation)
+    }
+
+    /// Behind everything that was said before.
+    private func texts(of conversation: String, _ relay: RelayFixture) async throws -> [String] {
+      let id = "probe-\(conversation)-\(await relay.messenger.messages.count)"
+      try await relay.messenger.say("/help", id: id, in: conversation)
+      _ = await relay.messenger.waitForOutcome(of: id)
+      return await relay.messenger.texts(in: conversation).filter { !$0.contains("Write to the agent") }
+    }
+
+    @Test func `an answer goes to the channel that asked, and to who chose the session`() async throws {
+      try await RelayFixture.run(config: Self.config) { relay in
+        try await say("from one", id: "1", in: "one", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await say("from two", id: "2", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        try await relay.messenger.say("/use 1", id: "3", in: "me")
+        _ = await relay.messenger.waitForOutcome(of: "3")
+        try await say("/tool", id: "4", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+        let one = try await texts(of: "one", relay)
+        #expect(one.count { $0.hasPrefix("You wrote: from one") } == 1)
+        #expect(!one.contains { $0.contains("from two") || $0.contains("▶") || $0.contains("bash") }, "\(one)")
+        let two = try await texts(of: "two", relay)
+        #expect(two.contains { $0.contains("from two") } && two.contains { $0.contains("The folder is empty") })
+        #expect(!two.contains { $0.contains("from one") }, "\(two)")
+        let mine = try await texts(of: "me", relay)
+        #expect(mine.contains { $0.hasPrefix("▶") } && mine.contains { $0.contains("The folder is empty") }, "\(mine)")
+      }
+    }
+
+    @Test(arguments: [true, false])
+    func `so it is after a restart and after an upgrade`(isUpgrade: Bool) async throws {
+      try await RelayFixture.run(config: Self.config) { relay in
+        for (id, channel) in [("1", "one"), ("2", "two")] {
+          try await say("hello", id: id, in: channel, relay)
+          #expect(await relay.messenger.waitForOutcome(of: id) == .answered)
+        }
+        if isUpgrade {
+          try await say("/slow 30", id: "3", in: "two", relay)
+          await relay.messenger.waitForText("The quick", in: "two")
+          #expect(try await relay.command("upgrade").exit == .exited(0))
+        } else {
+          try await relay.killAndStart()
+          try await say("/slow 3", id: "3", in: "two", relay)
+        }
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(try await texts(of: "two", relay).contains { $0.contains("The quick brown") })
+        #expect(try await !texts(of: "one", relay).contains { $0.contains("The quick") || $0.contains("▶") })
+      }
+    }
+
+    @Test func `a question goes where the run came from, and only there is it answered`() async throws {
+      try await RelayFixture.run(config: Self.config) { relay in
+        try await say("hello", id: "1", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await say("/select", id: "2", in: "one", relay)
+        await relay.messenger.waitForText("Which colour?", in: "one")
+        try await say("3", id: "3", in: "two", relay)
+        await relay.messenger.waitForText("Queued", in: "two")
+        try await say("2", id: "4", in: "one", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        #expect(await relay.messenger.texts(in: "one").contains { $0.hasPrefix("You answered: Green") })
+        let two = await relay.messenger.texts(in: "two")
+        #expect(
+          two.contains { $0.hasPrefix("You wrote: 3") } && !two.contains { $0.contains("colour") }, "\(two)")
+      }
+    }
+
+    @Test func `a message steered into another's run is answered where it came from, too`() async throws {
+      try await RelayFixture.run(config: Self.config) { relay in
+        try await say("hello", id: "1", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await say("/slow 20", id: "2", in: "one", relay)
+        await relay.messenger.waitForText("The quick", in: "one")
+        try await say("/steer look left", id: "3", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        await relay.messenger.waitForText("look left", in: "two")
+        #expect(await !relay.messenger.texts(in: "two").contains { $0.contains("The quick") })
+      }
+    }
+  }
+}
