@@ -48,8 +48,10 @@ let package = Package(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
     .systemLibrary(
       name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(
+      name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
-      name: "RelayConfig", dependencies: ["CYAML", "RelayWire"], path: "Sources/Supervisor/Config",
+      name: "RelayConfig", dependencies: ["CPCRE2", "CYAML", "RelayWire"], path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
       name: "CSQLite", path: "Sources/Supervisor/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),

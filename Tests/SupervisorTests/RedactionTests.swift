@@ -1,4 +1,5 @@
 import PiRPC
+import RelayPipes
 import RelayWire
 import Testing
 
@@ -26,6 +27,21 @@ import Testing
   ])
   func `wherever they stand`(text: String) {
     #expect(usual.apply(to: text).contains("[redacted]"), "\(usual.apply(to: text))")
+  }
+
+  @Test func `a line on which a pattern takes too long is taken out whole, and told once`() {
+    let told = Locked<[String]>([])
+    let redaction = Redaction(["^(a+)+$", "ACME-[0-9]{6}"]) { line in told.withLock { $0.append(line) } }
+    let slow = String(repeating: "a", count: 64) + "!"
+    let text = "aaaa\n\(slow)\nACME-123456 is \(slow)\n\(slow)"
+    #expect(redaction.apply(to: text) == "[redacted]\n[redacted]\n[redacted] is \(slow)\n[redacted]")
+    #expect(told.withLock { $0.count } == 1)
+    #expect(told.withLock { $0.first }?.contains("^(a+)+$") == true)
+  }
+
+  @Test func `a long line costs a pattern no more than a short one`() {
+    let line = String(repeating: "word ", count: 50_000) + "ACME-123456"
+    #expect(Redaction(["ACME-[0-9]{6}", "usual"]).apply(to: line).hasSuffix("word [redacted]"))
   }
 
   @Test func `lines may end as elsewhere, and arguments are looked through whole`() {

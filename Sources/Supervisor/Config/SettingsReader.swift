@@ -108,7 +108,7 @@ final class SettingsReader {
   /// Regular expressions, as they are written.
   func patterns(_ key: String) -> [String]? {
     guard case .sequence(let items, _)? = node(key) else { return strings(key) }
-    for case .scalar(let text, _, let mark) in items where (try? Regex(text)) == nil || text.isEmpty {
+    for case .scalar(let text, _, let mark) in items where Pattern(text) == nil || text.isEmpty {
       context.complain(mark, "\(key): \"\(text)\" is no regular expression")
     }
     return strings(key)

@@ -116,19 +116,20 @@ package final class Daemon: Sendable {
       return AgentChoice(probe: probe)
     }
     let agents = agentChoice(config.pi.executable, [:])
+    let redaction = Redaction(config.delivery.redact, report: log)
     let surroundings = SessionSurroundings(
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
       agents: agents, prepare: { await services.prepare($0) }, log: log,
-      quote: { [redact = config.delivery.redact] in Redaction(redact).line($0, limit: $1) },
+      quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, surroundings: surroundings, agents: agentChoice)
     let sessions = SessionHost(
       pi: config.pi, settings: config.sessions, surroundings: surroundings, assistant: assistant)
     let router = Router(
       host: sessions, store: store, services: services, folders: folders, timekeeper: timekeeper,
-      machine: config.machine, deliveries: config.delivery,
+      machine: config.machine, deliveries: config.delivery, redaction: redaction,
       terminalGone: { folders.remove($0) }, log: log)
     try await router.restore()
     if let handover {

@@ -38,7 +38,7 @@ extension Router {
       // In a thread, beside it.
       let request = ThreadCreate(
         key: UUID().uuidString, conversation: place.parent ?? place.id,
-        title: Redaction(router.deliveries.redact).line(title, limit: 90))
+        title: router.redaction.line(title, limit: 90))
       thread = try await call.link.request(request).conversation
     } catch {
       return "❌ The thread could not be opened: \(error)"

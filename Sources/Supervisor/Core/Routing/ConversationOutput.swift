@@ -101,7 +101,7 @@ actor ConversationOutput {
 
   init(
     conversation: Conversation, delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
-    checkpoints: StreamCheckpoints, nursery: Nursery
+    redaction: Redaction, checkpoints: StreamCheckpoints, nursery: Nursery
   ) {
     self.conversation = conversation
     self.checkpoints = checkpoints
@@ -110,7 +110,7 @@ actor ConversationOutput {
     self.delivery = delivery
     self.settings = settings
     self.services = services
-    redaction = Redaction(delivery.settings.redact)
+    self.redaction = redaction
     self.nursery = nursery
     timekeeper = delivery.timekeeper
     items = Mailbox(limit: OutputBacklog.limit, compact: OutputBacklog.compact) { last, new in

@@ -1,17 +1,18 @@
+internal import RelayConfig
+internal import RelayPipes
 internal import RelayWire
 
 /// Takes out of all that a conversation is shown what looks like a secret, line by line: a secret that is cut in two by the
-/// end of a line is not found.
-struct Redaction {
+/// end of a line is not found. A line on which a pattern takes too many steps is taken out as a whole.
+struct Redaction: Sendable {
   static let replacement = "[redacted]"
   /// In the configuration it stands for `usual`.
   static let usualName = "usual"
 
-  /// Tokens of well-known services, and what is assigned to variables named after secrets. `\b` alone does not do: a colon
-  /// between letters is no end of a word, by Unicode's rules.
+  /// Tokens of well-known services, and what is assigned to variables named after secrets.
   static let usual = [
     #"\d{8,20}:[A-Za-z0-9_\-]{20,}"#,
-    #"(?:\b|:)(?:sk|rk|pk)[\-_][A-Za-z0-9_\-]{16,}"#,
+    #"\b(?:sk|rk|pk)[\-_][A-Za-z0-9_\-]{16,}"#,
     #"gh[pousr]_[A-Za-z0-9]{16,}"#,
     #"github_pat_[A-Za-z0-9_]{20,}"#,
     #"(?:AKIA|ASIA)[0-9A-Z]{16}"#,
@@ -22,12 +23,18 @@ struct Redaction {
     #"[A-Z][A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD)=\S{6,}"#,
   ]
 
-  private let patterns: [Regex<AnyRegexOutput>]
+  private let patterns: [(text: String, pattern: Pattern)]
+  private let report: @Sendable (String) -> Void
+  /// Patterns that took too many steps.
+  private let reported = Locked<Set<String>>([])
 
-  /// - Parameter patterns: regular expressions, which the configuration's reader has found to be some, and `usual`.
-  init(_ patterns: [String]) {
+  /// - Parameters:
+  ///   - patterns: regular expressions, which the configuration's reader has found to be some, and `usual`.
+  ///   - report: told once of each pattern that takes too many steps.
+  init(_ patterns: [String], report: @escaping @Sendable (String) -> Void = { _ in }) {
     self.patterns = patterns.flatMap { $0 == Self.usualName ? Self.usual : [$0] }
-      .compactMap { try? Regex($0).matchingSemantics(.unicodeScalar) }
+      .compactMap { text in Pattern(text).map { (text, $0) } }
+    self.report = report
   }
 
   var isEmpty: Bool { patterns.isEmpty }
@@ -38,8 +45,22 @@ struct Redaction {
     return text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let hasReturn = line.last == "\r"
       let words = String(hasReturn ? line.dropLast() : line)
-      return patterns.reduce(words) { $0.replacing($1, with: Self.replacement) } + (hasReturn ? "\r" : "")
+      return redacted(words) + (hasReturn ? "\r" : "")
     }.joined(separator: "\n")
+  }
+
+  private func redacted(_ line: String) -> String {
+    var line = line
+    for (text, pattern) in patterns {
+      guard let rest = pattern.replacing(in: line, with: Self.replacement) else {
+        if reported.withLock({ $0.insert(text).inserted }) {
+          report("delivery.redact: \"\(text)\" takes too long on some lines, which are not shown; write it more simply")
+        }
+        return Self.replacement
+      }
+      line = rest
+    }
+    return line
   }
 
   /// One line, cut only when it has been looked through, as it came and as it is shown.

@@ -101,7 +101,7 @@ extension Router {
 
   func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
     let message = unfinished.stored.message
-    let words = Redaction(deliveries.redact).line(message.text, limit: 80)
+    let words = redaction.line(message.text, limit: 80)
     switch unfinished.stage {
     case .received where unfinished.isWithdrawn:
       report("🗑️ \"\(words)\" was withdrawn before it ran.", MessageEnd(unfinished.stored.key, .dropped, .stopped))

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import PiRPC
-package import RelayConfig
+internal import RelayConfig
 internal import RelayPipes
-package import RelayStore
+internal import RelayStore
 internal import RelayWire
 
 /// Where a person's words become commands, answers or prompts, and where the agent's become messages.
@@ -22,6 +22,7 @@ package actor Router: PluginAudience {
   /// What each messenger's bot shows itself to be watching.
   var activities: [String: Activity] = [:]
   let deliveries: Config.DeliverySettings
+  let redaction: Redaction
   let log: @Sendable (String) -> Void
   /// A terminal will not be back: its folders can go.
   private let terminalGone: @Sendable (String) -> Void
@@ -70,9 +71,9 @@ package actor Router: PluginAudience {
   static let longestText = 1 << 20
   static let mostAttachments = 32
 
-  package init(
+  init(
     host: SessionHost, store: any Store, services: Services, folders: Folders, timekeeper: Timekeeper,
-    machine: Config.Machine, deliveries: Config.DeliverySettings,
+    machine: Config.Machine, deliveries: Config.DeliverySettings, redaction: Redaction,
     terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
   ) {
     self.terminalGone = terminalGone
@@ -83,6 +84,7 @@ package actor Router: PluginAudience {
     self.timekeeper = timekeeper
     self.machine = machine
     self.deliveries = deliveries
+    self.redaction = redaction
     self.log = log
     watchers = SessionWatchers(dialogs: dialogs)
     assistantQueue = AssistantQueue(host.assistant.settings, timekeeper, log: log)
@@ -249,7 +251,7 @@ package actor Router: PluginAudience {
       log: log)
     let output = ConversationOutput(
       conversation: conversation, delivery: delivery, capabilities: capabilities, settings: settings,
-      services: services,
+      services: services, redaction: redaction,
       checkpoints: checkpoints, nursery: nursery)
     let inbox = Mailbox<Arrival>()
     let silence = Mailbox<Void>()
