@@ -180,6 +180,36 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a service that names a file outside its folder is not believed, and that is said`() async throws {
+      let liar = """
+        #!/usr/bin/env python3
+        import json, sys
+        for line in sys.stdin:
+            request = json.loads(line)
+            if request["method"] == "initialize":
+                result = {"protocolVersion": 1, "name": "liar", "version": "1", "kinds": ["service"],
+                          "capabilities": {"services": ["attachments.prepare"]}}
+            else:
+                result = {"images": [{"name": "a", "mime": "image/png", "base64Path": "/etc/passwd"}], "text": ""}
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+        """
+      try await RelayFixture.run { relay in
+        let script = try relay.scratch.write("liar", liar, executable: true)
+        try FakeMessenger.install(script, as: "\(relay.folders.plugins)/attachments")
+        try await relay.waitForStatus { status in
+          status.plugins.contains { $0.name == "attachments" && $0.state == .running && $0.version == "1" }
+        }
+        let spool = await relay.messenger.lastInitialize?.spoolDir ?? ""
+        try Data("words".utf8).write(to: URL(filePath: spool + "/1"))
+        try await relay.messenger.say(
+          "look", id: "1", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let problem = "the attachments service named a file outside its folder"
+        await relay.messenger.waitForText("[Not included, because \(problem): notes.txt]")
+        try await relay.waitForLog("attachments.prepare: \(problem)")
+      }
+    }
+
     @Test func `one daemon for each home`() async throws {
       try await RelayFixture.run { relay in
         let (second, pipes) = try ChildProcess.spawn(

@@ -41,7 +41,6 @@ final class LinkHolder: Sendable {
   /// The link, now or when it is back; nil when cancelled or closed.
   func wait(isolation: isolated (any Actor)? = #isolation) async -> PluginLink? {
     if let current { return current }
-    if let current { return current }
     let number = state.withLock { state in
       defer { state.next += 1 }
       return state.next

@@ -182,6 +182,9 @@ package actor Services {
       } catch let error as PeerError {
         noteDeath(identity, error)
         complain(AttachmentsPrepare.method, "\(error)")
+      } catch let error as UnusableAnswer {
+        complain(AttachmentsPrepare.method, error.description)
+        return named(prompt, error.description)
       } catch {
         complain(AttachmentsPrepare.method, "\(error)")
         break
@@ -209,9 +212,11 @@ package actor Services {
   ) throws -> PreparedPrompt {
     let images = try reply.images.map { image in
       guard image.base64Path.hasPrefix(folder + "/"), !image.base64Path.contains("/../") else {
-        throw AgentUnavailable(description: "the attachments service named a file outside its folder")
+        throw UnusableAnswer(description: "the attachments service named a file outside its folder")
       }
-      let data = try Data(contentsOf: URL(filePath: image.base64Path))
+      guard let data = FileManager.default.contents(atPath: image.base64Path) else {
+        throw UnusableAnswer(description: "the attachments service named a file that cannot be read")
+      }
       return PiImage(data: String(decoding: data, as: UTF8.self), mimeType: image.mime)
     }
     let text = [prompt.text, reply.text].filter { !$0.isEmpty }.joined(separator: "\n\n")
@@ -230,4 +235,9 @@ package actor Services {
     let names = prompt.attachments.map { SafeText.fileName($0.name) }.joined(separator: ", ")
     return PreparedPrompt(text: prompt.text + "\n\n[Not included, because \(why): \(names)]", images: [])
   }
+}
+
+/// Why the answer of a service is not used, in words for the person.
+private struct UnusableAnswer: Error {
+  let description: String
 }
