@@ -53,7 +53,17 @@ import Testing
     let (child, input) = try await holdElsewhere(as: getppid())
     #expect(DaemonLock.isHeld(folders) && DaemonLock.isHolderAlive(folders))
     #expect(throws: Folders.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
+    // Whoever asks again and again must not run out of descriptors.
+    #expect(try descriptors(of: folders.lock) == 0)
     close(input)
     _ = await child.exit()
+  }
+
+  /// How many descriptors of this process are open on a file.
+  private func descriptors(of path: String) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+      // Another test's may have been closed since.
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == path
+    }
   }
 }
