@@ -136,7 +136,7 @@ extension EndToEnd {
 
     @Test func `the bot is not shown to be well before it is connected`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
-        try discord.tell(#"{"do": "refuse", "on": true}"#)
+        try discord.tell(#"{"do": "silence", "on": true}"#)
         let config = """
           messengers:
             discord:
@@ -150,10 +150,10 @@ extension EndToEnd {
             status.plugins.contains { $0.name == "discord/default" && $0.state == .running }
           }
           let problem = status.plugins.first { $0.name == "discord/default" }?.problem
-          #expect(problem?.contains("not connected") == true || problem?.contains("cannot be reached") == true)
+          #expect(problem == "the bot is not connected to Discord yet")
           let doctor = try await relay.command("doctor").output
           #expect(doctor.contains { $0.hasPrefix("✗ plugin discord/default: impaired — ") }, "\(doctor)")
-          try discord.tell(#"{"do": "refuse", "on": false}"#)
+          try discord.tell(#"{"do": "silence", "on": false}"#)
           try await relay.waitForStatus { $0.plugins.allSatisfy { $0.problem == nil } }
           #expect(DiscordLedger(discord.printed).identifies == 1)
         }

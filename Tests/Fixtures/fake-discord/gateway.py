@@ -65,6 +65,8 @@ async def serve(socket):
     connection = Connection(socket)
     connections.add(connection)
     state["zombie"] = False
+    while state.get("silent"):
+        await asyncio.sleep(0.02)
     try:
         await connection.send(10, {"heartbeat_interval": state.get("heartbeat", 300)})
         async for text in socket:

@@ -12,6 +12,7 @@ JSON on standard output.
     {"do": "thread", "id": ..., "archived": true}  somebody puts a thread away; with "deleted" deletes it
     {"do": "drop"}                      break every gateway connection off
     {"do": "refuse", "on": true}        take no gateway connections for a while
+    {"do": "silence", "on": true}       take gateway connections and say nothing for a while
     {"do": "close", "code": 4014}       close them with a code
     {"do": "zombie"}                    acknowledge no heartbeat any more, until the next connection
     {"do": "invalidate"}                forget all sessions
@@ -100,6 +101,8 @@ async def obey(command):
         gateway.state["zombie"] = True
     elif what == "refuse":
         gateway.state["refuses"] = command["on"]
+    elif what == "silence":
+        gateway.state["silent"] = command["on"]
     elif what == "times":
         gateway.state["times"] = True
     elif what == "invalidate":
