@@ -196,13 +196,32 @@ extension EndToEnd {
         // A question that waits is not answered by a finding.
         try await relay.messenger.say("/input", id: "asks", in: "dm-u2", from: "u2")
         await relay.messenger.waitForText("What is your name?", in: "dm-u2")
-        await relay.messenger.waitForText("Queued", in: "dm-u2")
+        await relay.messenger.waitForText("periodic check found something", in: "dm-u2")
+        #expect(await relay.messenger.texts(in: "dm-u2").contains("💓 From the assistant's own periodic check:"))
         try await relay.messenger.say("Bob", id: "answers", in: "dm-u2", from: "u2")
         #expect(await relay.messenger.waitForOutcome(of: "asks") == .answered)
         #expect(
           await relay.messenger.texts(in: "dm-u2").contains { $0.contains("What is your name?") && $0.contains("Bob") })
         #expect(try await relay.command("upgrade").exit == .exited(0))
         #expect(try await Self.say("hello", id: "1", in: "dm-u2", from: "u2", at: relay).contains("hello"))
+      }
+    }
+
+    @Test func `a finding is kept where as many messages wait as may`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.directMessages = true
+      let config = Self.config("heartbeatSeconds: 2, owner: u2, maximumQueued: 1")
+      try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
+        try await relay.messenger.say("/input", id: "asks", in: "dm-u2", from: "u2")
+        await relay.messenger.waitForText("What is your name?", in: "dm-u2")
+        // Another's words are no answer, and fill the queue.
+        try await relay.messenger.say("another's words", id: "fills", in: "dm-u2", from: "u2", forwarded: true)
+        await relay.messenger.waitForText("Queued", in: "dm-u2")
+        await relay.messenger.waitForText("periodic check found something", in: "dm-u2")
+        try await relay.messenger.say("Bob", id: "answers", in: "dm-u2", from: "u2")
+        await relay.messenger.waitForText("💓 From the assistant's own periodic check:", in: "dm-u2")
+        await relay.messenger.waitForText("Your periodic check found the following", in: "dm-u2")
+        #expect(await relay.messenger.texts(in: "dm-u2").allSatisfy { !$0.contains("not taken") })
       }
     }
   }

@@ -61,7 +61,7 @@ extension Router {
     do {
       let conversations = try await store.conversations(of: session.id)
       // What is not known yet to have ended may be decided by what the session remembers.
-      guard conversations.allSatisfy({ recovered.contains($0.instance) }) else { return false }
+      guard conversations.allSatisfy({ recovery.isFinished($0.instance) }) else { return false }
       // A message that arrives from here on finds it closed, and begins another.
       guard await host.closeIfUnused(session, for: limit) else { return false }
       _ = watchers.forget(session.id)

@@ -78,7 +78,9 @@ extension Router {
       let words = message.text.hasPrefix(Self.findingPrompt) ? message.text.dropFirst(Self.findingPrompt.count) : ""
       return settle(message, key, saying: "💓 \(words)")
     }
-    if let answer = await prompt(message, link, as: .followUp) { await say(answer, to: key) }
+    // Nobody has asked: the finding is labelled, before its answer and while it waits.
+    guard await prompt(message, link, as: .followUp) != nil else { return }
+    await say("💓 The assistant's periodic check found something. It is told when the agent is done.", to: key)
   }
 
   /// Hands what was found to the owner's own session, whose answer the owner sees.

@@ -196,7 +196,10 @@ actor ConversationOutput {
     switch event {
     case .runStarted(let origin, let text):
       // What was typed elsewhere is shown here, once it is sure to run; what was typed here is known by its id.
-      echo = origin.flatMap { $0.conversation == key ? nil : text }
+      echo = origin.flatMap { origin in
+        if origin.id.hasPrefix(Router.heartbeatPrefix) { return "💓 From the assistant's own periodic check:" }
+        return origin.conversation == key ? nil : "▶ USER: \(text)"
+      }
       // Not at once: first of all the message goes to the agent.
       runNumber += 1
       let number = runNumber
@@ -294,7 +297,7 @@ actor ConversationOutput {
   }
 
   private func showEcho() async {
-    if let echo { await say("▶ USER: \(echo)", .echo) }
+    if let echo { await say(echo, .echo) }
     echo = nil
   }
 

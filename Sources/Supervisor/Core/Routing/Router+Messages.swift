@@ -224,14 +224,14 @@ extension Router {
       typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
-    prompt.isAdmitted = earlier != nil
+    prompt.isAdmitted = earlier != nil || message.id.hasPrefix(Self.heartbeatPrefix)
     if case .dispatching(_, let after)? = earlier?.stage {
       prompt.isUncertain = true
       prompt.isWithdrawn = earlier?.isWithdrawn == true
       // Another session says nothing of what that one held.
       prompt.entryBefore = session.id == earlier?.stage.session ? after : nil
     }
-    if session.role != nil, !assistantQueue.admits(prompt.key, isKnown: earlier != nil) {
+    if session.role != nil, !assistantQueue.admits(prompt.key, isKnown: prompt.isAdmitted) {
       let text = "❌ So many messages wait already that this one was not taken. Try again later."
       places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped, .failed)))
       return nil

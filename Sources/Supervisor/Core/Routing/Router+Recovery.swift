@@ -32,7 +32,7 @@ extension Router {
 
   /// Takes up what was unfinished in an instance's conversations, in the order it came; once for each daemon.
   func recover(_ link: PluginLink) async {
-    guard recovered.insert(link.name).inserted else { return }
+    guard recovery.begin(link.name) else { return }
     do {
       let bindings = try await store.bindings(of: link.name)
       // Read now, or before this program began to work on what it was handed.
@@ -46,6 +46,7 @@ extension Router {
         place(message.stored.key.conversation, message.stored.message.conversation, link)
           .inbox.post(.recovered(message, link))
       }
+      recovery.finish(link.name)
       if !outbound.isEmpty || !messages.isEmpty {
         log("\(link.name): \(messages.count) message(s) and \(outbound.count) send(s) were unfinished and are taken up")
       }

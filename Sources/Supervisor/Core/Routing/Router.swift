@@ -40,8 +40,8 @@ package actor Router: PluginAudience {
   var lastMessages: [ConversationKey: MessageReceived] = [:]
   /// Messages on their way to the disk.
   let accepting = Locked(0)
-  /// Instances whose unfinished work this daemon has taken up.
-  var recovered: Set<String> = []
+  /// How far the recovery of each instance's unfinished work has come.
+  var recovery = RecoveryProgress()
   /// What was left unfinished when this program took over what the one before was working on.
   var leftBefore: [String: Left] = [:]
 

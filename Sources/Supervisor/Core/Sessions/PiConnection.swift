@@ -173,6 +173,9 @@ package final class PiConnection: Sendable {
     errors.resume()
   }
 
+  /// Whether pi's output has ended. Its exit may be heard of a moment later.
+  var hasEnded: Bool { state.withLock { $0.ended } }
+
   /// When pi last wrote to its standard output, on the clock that was given.
   var lastHeard: Duration { output.withLock { $0.last } }
 

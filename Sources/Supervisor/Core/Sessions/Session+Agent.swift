@@ -192,7 +192,7 @@ extension Session {
           let holding = await sessionHolds(after: one.last, connection)
           let provesNothing = holding == .no ? await mayBeCommandOfExtension(words) : false
           found[one] = provesNothing ? .unknown : holding
-          if earlyEnding != nil || connection.child.hasEnded { return false }
+          if earlyEnding != nil || connection.hasEnded { return false }
         }
         try await surroundings.store.resolve(found, in: id)
         holdings = Dictionary(found.map { ($0.key.message, $0.value) }, uniquingKeysWith: { $1 })

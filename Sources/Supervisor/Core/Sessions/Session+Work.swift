@@ -101,7 +101,7 @@ extension Session {
     let last = await lastEntry(connection)
     if isParked { return leave() }
     // One that died meanwhile did not say where the session stood, and is not given the message.
-    if let ending = earlyEnding { return await finish(prompt, ending, after: last) }
+    if earlyEnding != nil || connection.hasEnded { return await notGiven(prompt) }
     await storeDispatch(of: prompt, after: last)
     if isParked { return leave() }
     guard run?.aborting == false else {
@@ -116,11 +116,17 @@ extension Session {
   /// Nothing could be given to the agent.
   private func notGiven(_ prompt: Prompt) async {
     if isParked { return leave() }
-    if let ending = earlyEnding { return await finish(prompt, ending, after: nil) }
-    guard run?.aborting == false, !closed else { return await conclude(prompt, .aborted, .dropped) }
-    // Its end is about to be heard of.
-    queue.prepend(.prompt(prompt))
-    run = nil
+    guard earlyEnding != nil || run?.aborting == false && !closed else {
+      return await conclude(prompt, .aborted, .dropped)
+    }
+    await finish(prompt, await ending(), after: nil)
+  }
+
+  /// The end of the run, which may have come before anybody waited for it.
+  private func ending() async -> Ending {
+    await withCheckedContinuation { continuation in
+      if let early = earlyEnding { continuation.resume(returning: early) } else { runWaiter = continuation }
+    }
   }
 
   /// Files are read and encoded: not on the loop.
@@ -224,10 +230,7 @@ extension Session {
     guard let prompt = run?.prompt else { return }
     let watches = watchRun(runNumber)
     defer { for watch in watches { watch.close() } }
-    let ending = await withCheckedContinuation { continuation in
-      if let early = earlyEnding { continuation.resume(returning: early) } else { runWaiter = continuation }
-    }
-    await finish(prompt, ending, after: nil)
+    await finish(prompt, await ending(), after: nil)
   }
 
   private func isCurrent(_ number: Int) -> Bool { runNumber == number && run != nil }
