@@ -39,6 +39,15 @@ extension EndToEnd {
       }
     }
 
+    @Test func `an agent that streams is not called silent, however long the daemon has been running`() async throws {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
+        try await relay.waitForStatus { $0.uptime >= 3 }
+        try await relay.messenger.say("/slow 60", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("has said nothing") })
+      }
+    }
+
     @Test func `an agent whose process was stopped is told, and the question goes when the agent does`() async throws {
       try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
         try await relay.messenger.say("/slow 60", id: "1")
@@ -67,6 +76,33 @@ extension EndToEnd {
         try await waitForEnd(of: agent)
         try await relay.messenger.say("still there?", id: "4")
         #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+      }
+    }
+
+    @Test func `an answer of the agent to the relay's own question does not withdraw the question of silence`()
+      async throws
+    {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/hang", id: "1")
+        await relay.messenger.waitForText("The agent has said nothing for")
+        try await relay.messenger.say("/status", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .handled)
+        // The question still stops the run.
+        try await relay.messenger.say("2", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("the agent goes on") })
+      }
+    }
+
+    @Test func `the question of silence is asked again by the program that an upgrade brings`() async throws {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 2") { relay in
+        try await relay.messenger.say("/hang", id: "1")
+        await relay.messenger.waitForText("The agent has said nothing for")
+        #expect(try await relay.command("upgrade").exit == .exited(0))
+        await relay.messenger.waitForText("pi-relayd was upgraded")
+        await relay.messenger.wait { $0.questions.contains { $0.text.contains("has said nothing for") } }
+        try await relay.messenger.say("2", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
       }
     }
 
@@ -159,7 +195,7 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "action:again") == .answered)
         // Another press of the same button is a button of the past.
         try await relay.messenger.press(button.id, id: "once more")
-        await relay.messenger.waitForText("That question is settled already.")
+        await relay.messenger.waitForText("That message runs again already, or is no longer kept.")
       }
     }
 
@@ -175,7 +211,80 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a message can be run again while another waits, and once however often its button is pressed`()
+      async throws
+    {
+      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+        try await relay.messenger.say("/slow 20", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("second", id: "2")
+        await relay.messenger.waitForText("Queued")
+        kill(try await pid(relay), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        let button = try #require(await relay.messenger.messages.last { $0.buttons != nil }?.buttons?.first?.first)
+        // Both before the conversation's queue comes to the first.
+        for number in 0..<20 { try await relay.messenger.say("/status", id: "s\(number)") }
+        async let one: Void = relay.messenger.press(button.id, id: "a")
+        async let other: Void = relay.messenger.press(button.id, id: "b")
+        _ = try await (one, other)
+        var outcomes: [MessageSettled.Outcome?] = []
+        for id in ["action:a", "action:b"] { outcomes.append(await relay.messenger.waitForOutcome(of: id)) }
+        #expect(Set(outcomes) == [.answered, .handled])
+      }
+    }
+
+    @Test func `a session that is kept elsewhere is not said to be forgotten`() async throws {
+      let folder = try TemporaryFolder()
+      try await RelayFixture.run(agent: ["--session-dir", folder.path], capabilities: Self.buttons) { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.messenger.say("/slow 20", id: "2")
+        await relay.messenger.waitForText("The quick")
+        kill(try await pid(relay), SIGKILL)
+        await relay.messenger.waitForText("The session goes on with your next message")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+      }
+    }
+
     // MARK: - Stopping and steering
+
+    @Test func `a compaction that waits for a place is given up`() async throws {
+      try await RelayFixture.run(sessions: "maximum: 1") { relay in
+        try await relay.messenger.say("hello", id: "1", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.messenger.say("/hang", id: "2")
+        try await relay.waitForStatus { status in status.sessions.contains { $0.activity == .working } }
+        try await relay.messenger.say("/compact", id: "3", in: "c2")
+        await relay.messenger.waitForText("/stop gives up", in: "c2")
+        try await relay.messenger.say("/stop", id: "4", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .handled)
+        await relay.messenger.waitForText("The compaction was stopped", in: "c2")
+        #expect(await relay.messenger.texts(in: "c2").allSatisfy { !$0.contains("nothing to stop") })
+      }
+    }
+
+    @Test func `a message that a killed agent may have taken is not called withdrawn while the next one starts`()
+      async throws
+    {
+      try await RelayFixture.run(isOldAgent: true) { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let agent = try await pid(relay)
+        kill(agent, SIGSTOP)
+        let typing = await relay.messenger.typing.count
+        try await relay.messenger.say("do it", id: "2")
+        // An agent that is slow to begin: it has been given the message.
+        await relay.messenger.wait { $0.typing.count > typing }
+        let program = relay.scratch.path + "/old-agent"
+        rename(program, program + ".away")
+        kill(agent, SIGKILL)
+        await relay.messenger.waitForText("The message waits, because")
+        _ = try await relay.messenger.request(MessageDeleted(id: "2", conversation: Conversation(id: "c1")))
+        await relay.messenger.waitForText("🗑️ Too late to withdraw")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("message was withdrawn") })
+      }
+    }
 
     @Test func `a compaction is stopped`() async throws {
       try await RelayFixture.run { relay in

@@ -40,11 +40,11 @@ package struct PiEventScanner: Sendable {
     return true
   }
 
-  /// Whether nothing follows the object of a delta. One that repeats the whole message is long, and is not walked through.
+  /// Whether the line is the object of a delta and nothing else.
   private func isAlone(_ delta: Range<Int>, in line: UnsafeRawBufferPointer) -> Bool {
     let end = delta.upperBound + 1
     if sendsWholeMessages == false { return line.count == end + 2 && Self.has("}}", in: line, at: end) }
-    return !PiLine(line).hasObject(from: end)
+    return PiLine(line).isOneObject
   }
 
   /// Decides by its beginning whether a long line is needed whole. A delta at the beginning goes into `text` here. An

@@ -1,4 +1,4 @@
-internal import CLinux
+internal import Glibc
 internal import RelayWire
 
 /// One line of pi's output, taken apart into pi's own objects and the text around them.
@@ -13,9 +13,9 @@ struct PiLine {
 
   // The first member of every object that pi writes. Neither can stand inside a JSON string, where quotes are escaped.
   private static let beginnings: [StaticString] = [#"{"type":""#, #"{"id":"#]
-  /// Beginnings that turn out to be no whole object before the rest of a line is taken for noise: each may cost a look at
-  /// the whole line.
-  private static let maximumAttempts = 8
+  /// How often a line may be walked through in vain, from beginnings that turn out to be no whole object, before the rest
+  /// of the line is taken for noise.
+  private static let maximumWalks = 8
 
   private let bytes: UnsafeRawBufferPointer
 
@@ -28,22 +28,27 @@ struct PiLine {
     bytes.first == UInt8(ascii: "{") ? 0 : beginning(from: 0)
   }
 
-  /// Whether another object begins at or after this offset.
-  func hasObject(from offset: Int) -> Bool { beginning(from: offset) != nil }
+  /// Whether the line is one whole object and nothing else.
+  var isOneObject: Bool {
+    var cursor = JSONCursor(bytes)
+    return cursor.skipValue() && cursor.position == bytes.count
+  }
 
   var parts: [Part] {
     var parts: [Part] = []
     var noise = 0
-    var attempts = 0
+    var walked = 0
     var next = firstObject
-    while let start = next, attempts < Self.maximumAttempts {
-      if let end = endOfObject(at: start) {
+    while let start = next, walked <= Self.maximumWalks * bytes.count {
+      var cursor = JSONCursor(bytes, at: start)
+      if cursor.members({ _, _ in true }) {
+        let end = cursor.position
         addNoise(noise..<start, to: &parts)
         parts.append(.object(start..<end))
         noise = end
         next = beginning(from: end)
       } else {
-        attempts += 1
+        walked += cursor.position - start
         next = beginning(from: start + 1)
       }
     }
@@ -56,15 +61,20 @@ struct PiLine {
     parts.append(.noise(range))
   }
 
-  private func endOfObject(at start: Int) -> Int? {
-    var cursor = JSONCursor(bytes, at: start)
-    return cursor.members { _, _ in true } ? cursor.position : nil
+  private func beginning(from offset: Int) -> Int? {
+    guard let base = bytes.baseAddress else { return nil }
+    var offset = offset
+    while offset < bytes.count, let found = memchr(base + offset, 0x7B, bytes.count - offset) {
+      let place = UnsafeRawPointer(found) - base
+      if Self.beginnings.contains(where: { begins(with: $0, at: place) }) { return place }
+      offset = place + 1
+    }
+    return nil
   }
 
-  private func beginning(from offset: Int) -> Int? {
-    guard offset < bytes.count, let base = bytes.baseAddress else { return nil }
-    return Self.beginnings.compactMap { text in
-      relay_find(base + offset, bytes.count - offset, text.utf8Start, text.utf8CodeUnitCount).map { $0 - base }
-    }.min()
+  private func begins(with text: StaticString, at place: Int) -> Bool {
+    let count = text.utf8CodeUnitCount
+    guard let base = bytes.baseAddress, place + count <= bytes.count else { return false }
+    return memcmp(base + place, text.utf8Start, count) == 0
   }
 }

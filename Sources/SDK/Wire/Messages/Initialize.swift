@@ -2,7 +2,7 @@
 public struct InitializeRequest: WireRequest {
   public static let method = "initialize"
   public static let replyForm =
-    "{protocolVersion: integer, name: string, version: string, kinds: [string], capabilities: Capabilities}"
+    "{protocolVersion: integer, name: string, version: string, kinds: [string], capabilities: Capabilities, problem?: string}"
   public typealias Reply = InitializeReply
 
   public var protocolVersions: [Int]

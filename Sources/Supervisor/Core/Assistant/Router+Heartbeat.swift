@@ -62,7 +62,7 @@ extension Router {
       // Nobody is there to be asked.
       case .dialogOpened(let dialog, _): _ = await session.answer(dialog.id, .cancelled)
       case .runEnded(_, .completed, _): return .success(text)
-      case .runEnded(_, .failed(let why), _), .runEnded(_, .forgotten(let why), _):
+      case .runEnded(_, .failed(let why), _), .runEnded(_, .forgotten(let why, _), _):
         return .failure(HeartbeatProblem(description: why))
       case .runEnded: return .failure(HeartbeatProblem(description: "it was stopped"))
       default: break

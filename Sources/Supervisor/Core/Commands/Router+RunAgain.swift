@@ -1,30 +1,49 @@
+internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 
-// A message that the agent has no memory of can be run again by a button beneath the report of its end.
+/// Messages that their agents have forgotten, which a button beneath the report of their end runs again. Each runs once more
+/// at most.
+final class ForgottenMessages: Sendable {
+  /// Longest text that is kept, in bytes; a longer message is written again.
+  static let longestText = 64 << 10
+  /// Messages kept at most; the oldest gives way.
+  static let maximumCount = 32
+
+  private let kept = Locked<[Prompt]>([])
+
+  static func canKeep(_ prompt: Prompt) -> Bool { prompt.typed.utf8.count <= longestText }
+
+  func keep(_ prompt: Prompt) {
+    guard Self.canKeep(prompt) else { return }
+    kept.withLock { $0 = $0.filter { $0.key != prompt.key }.suffix(Self.maximumCount - 1) + [prompt] }
+  }
+
+  /// The message, which is then no longer kept.
+  func take(_ key: MessageKey) -> Prompt? {
+    kept.withLock { kept in kept.firstIndex { $0.key == key }.map { kept.remove(at: $0) } }
+  }
+}
+
 extension Router {
-  /// Longest text that is kept for another run, in bytes. A longer message is written again.
-  private static let longestKept = 64 << 10
   private static let buttonPrefix = "again:"
 
-  /// The last message of each conversation is kept: it is the one that may be run again.
-  func keepForAnotherRun(_ message: MessageReceived, _ key: ConversationKey) {
-    lastMessages[key] = message.text.utf8.count <= Self.longestKept ? message : nil
+  /// Nil for a message that is too long to be kept.
+  static func buttonToRunAgain(_ prompt: Prompt) -> [[Button]]? {
+    guard ForgottenMessages.canKeep(prompt) else { return nil }
+    return [[Button(id: buttonPrefix + prompt.key.id, label: "Run again", style: .primary)]]
   }
 
-  /// - Parameter message: the id of the message on its platform.
-  static func buttonToRunAgain(_ message: String) -> [[Button]] {
-    [[Button(id: buttonPrefix + message, label: "Run again", style: .primary)]]
+  /// The key of the message that a button runs again; nil for any other button.
+  static func messageToRunAgain(_ action: ActionInvoked, _ key: ConversationKey) -> MessageKey? {
+    guard action.action.hasPrefix(buttonPrefix) else { return nil }
+    return MessageKey(conversation: key, id: String(action.action.dropFirst(buttonPrefix.count)))
   }
 
-  /// The message as a new one, which the press of a button stands for; nil for any other button.
-  func messageToRunAgain(_ action: ActionInvoked, _ key: ConversationKey) -> MessageReceived? {
-    guard action.action.hasPrefix(Self.buttonPrefix) else { return nil }
-    let id = action.action.dropFirst(Self.buttonPrefix.count)
-    guard var message = lastMessages[key], message.id == id else { return nil }
-    message.id = Self.id(of: action)
-    message.sender = action.sender
-    message.state = nil
-    return message
+  /// A forgotten message as the new one that the press of its button stands for.
+  static func message(runningAgain prompt: Prompt, for action: ActionInvoked) -> MessageReceived {
+    MessageReceived(
+      id: id(of: action), conversation: action.conversation, sender: action.sender, text: prompt.typed,
+      attachments: prompt.attachments.isEmpty ? nil : prompt.attachments)
   }
 }

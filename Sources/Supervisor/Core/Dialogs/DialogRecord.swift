@@ -95,7 +95,10 @@ struct DialogRecord: Codable, Sendable, Equatable {
 
   /// What stands in place of the question once it is over.
   func closing(_ outcome: Outcome, through redaction: Redaction) -> String {
-    func line(_ text: String) -> String { redaction.line(text, limit: 120) }
+    func line(_ text: String) -> String {
+      let whole = redaction.line(text, limit: .max)
+      return whole.count > 120 ? whole.prefix(119) + "…" : whole
+    }
     return switch outcome {
     case .answered(let answer, let name): "✔ \(line(dialog.title)) — \(line(answer)) (\(redaction.line(name)))"
     case .unanswered(let why): "✖ \(line(dialog.title)) — \(why)"

@@ -228,12 +228,12 @@ actor ConversationOutput {
       await breakStream()
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .messageGiven: await showEcho()
-    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged: break
+    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
     case .runEnded(let message, let end, let stage):
       // What was withdrawn elsewhere before it ran was never seen here.
       let isUnseen = echo != nil && (end == .aborted || end == .withdrawn)
       if isUnseen { echo = nil } else { await showEcho() }
-      await endRun(end, of: message, isUnseen: isUnseen)
+      await endRun(end, isUnseen: isUnseen)
       if isIncomplete, end == .completed {
         await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
       }
@@ -301,7 +301,7 @@ actor ConversationOutput {
     echo = nil
   }
 
-  func endRun(_ end: RunEnd, of message: MessageKey?, isUnseen: Bool) async {
+  func endRun(_ end: RunEnd, isUnseen: Bool) async {
     stream.release(through: redaction)
     if !stream.isEmpty {
       await flush(final: true)
@@ -317,9 +317,9 @@ actor ConversationOutput {
     case .aborted: if !isUnseen { await say("⏹ Stopped.", .notice) }
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
-    case .forgotten(let why):
-      let canPress = capabilities.buttons != nil && message?.conversation == key
-      await say("❌ \(why)", .notice, buttons: canPress ? message.map { Router.buttonToRunAgain($0.id) } : nil)
+    case .forgotten(let why, let prompt):
+      let canPress = capabilities.buttons != nil && prompt.key.conversation == key
+      await say("❌ \(why)", .notice, buttons: canPress ? Router.buttonToRunAgain(prompt) : nil)
     }
   }
 

@@ -185,7 +185,6 @@ extension Router {
     _ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
   ) async -> String? {
     let key = key(link, message.conversation)
-    keepForAnotherRun(message, key)
     let attachments = message.attachments ?? []
     guard !message.text.trimmingWhitespace().isEmpty || !attachments.isEmpty else {
       settle(message, key)
@@ -322,7 +321,11 @@ extension Router {
     let end = MessageEnd(MessageKey(conversation: key, id: Self.id(of: action)), .settled, .handled)
     guard let (record, reading) = dialogs.reading(of: action), record.session == (await binding(of: key))
     else {
-      places[key]?.output.post(.report("That question is settled already.", end))
+      let text =
+        Self.messageToRunAgain(action, key) == nil
+        ? "That question is settled already."
+        : "That message runs again already, or is no longer kept. Write it again if it is still wanted."
+      places[key]?.output.post(.report(text, end))
       return
     }
     guard await begin(end.key) else {

@@ -134,8 +134,11 @@ extension Router {
     guard let session, let session = await host.session(session) else {
       return report("❌ \(why) Its session is gone; write it again if it is still wanted.", end)
     }
-    let how = await session.interruption(why)
-    if case .forgotten = how { keepForAnotherRun(unfinished.stored.message, key) }
+    let message = unfinished.stored.message
+    let prompt = Prompt(
+      key: end.key, text: message.text, typed: message.text, attachments: message.attachments ?? [])
+    let how = await session.interruption(of: prompt, why)
+    if case .forgotten(_, let prompt) = how { watchers.forgotten.keep(prompt) }
     places[key]?.output.post(.event(.runEnded(end.key, how, end.stage)))
   }
 

@@ -55,7 +55,12 @@ extension Router {
 
   /// Checks, stores and queues a message, and then answers. Does not wait for the disk: what a messenger sends meanwhile
   /// shares the commit.
-  private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) throws {
+  ///
+  /// - Parameter failed: called when the message could not be stored.
+  private func receive(
+    _ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink,
+    failed: @escaping @Sendable () -> Void = {}
+  ) throws {
     guard try isWelcome(message, link, isNative: request.method == CommandInvoked.method) else {
       request.reply(MessageReceived.Reply(stored: false, refused: true))
       return
@@ -75,6 +80,7 @@ extension Router {
         if isNew { inbox.post(.message(message, link)) }
         request.reply(json: isNew ? #"{"stored":true}"# : #"{"stored":false}"#)
       case .failure(let error):
+        failed()
         log("\(key): a message was not taken: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))
       }
@@ -180,7 +186,17 @@ extension Router {
     let inbox = place(key, action.conversation, link).inbox
     // Stored as the words it stands for. A button of a menu is a command, which the next daemon carries out; words that
     // answer a question never are: the question ends with this daemon, and the next says that they answered nothing.
-    if let again = messageToRunAgain(action, key) { return try receive(again, request, link) }
+    if let again = Self.messageToRunAgain(action, key), let prompt = watchers.forgotten.take(again) {
+      do {
+        // A press that is not stored leaves the button as it was.
+        return try receive(Self.message(runningAgain: prompt, for: action), request, link) { [watchers] in
+          watchers.forgotten.keep(prompt)
+        }
+      } catch {
+        watchers.forgotten.keep(prompt)
+        throw error
+      }
+    }
     let command = SessionMenu.command(ofButton: action.action)
     let words = MessageReceived(
       id: Self.id(of: action), conversation: action.conversation, sender: action.sender,

@@ -36,8 +36,6 @@ package actor Router: PluginAudience {
   var hasAssistantWork = false
   /// Which session each conversation talks to, as far as it has been looked up; the store has them all.
   var bound: [ConversationKey: String?] = [:]
-  /// The last message of each conversation that went to an agent.
-  var lastMessages: [ConversationKey: MessageReceived] = [:]
   /// Messages on their way to the disk.
   let accepting = Locked(0)
   /// How far the recovery of each instance's unfinished work has come.
@@ -198,7 +196,8 @@ package actor Router: PluginAudience {
   package func conversations() async -> ([ConversationStatus], problems: [String]) {
     var result: [ConversationStatus] = []
     do {
-      for instance in try await store.instances().sorted() {
+      // The main session is bound to a conversation that nobody sees.
+      for instance in try await store.instances().sorted() where instance != Self.main.instance {
         for binding in try await store.bindings(of: instance) {
           guard let session = await host.session(binding.session) else { continue }
           result.append(

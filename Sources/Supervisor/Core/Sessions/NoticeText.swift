@@ -32,6 +32,7 @@ struct NoticeText {
     }
   }
 
+  static let compactionStopped = "🗜️ The compaction was stopped."
   static let compacting = "🗜️ Compacting the context…"
 
   static func compacted(tokensBefore tokens: Int64?, error: String?) -> String {

@@ -56,6 +56,8 @@ package final class PiConnection: Sendable {
   private let readers = Locked<(output: LineReader, errors: LineReader)?>(nil)
   private let noise: @Sendable (String) -> Void
   private let excerpt: Locked<ErrorExcerpt>
+  /// Closed when standard error has been read to its end; nil from then on.
+  private let waitingForErrors = Locked<[Mailbox<Void>]?>([])
   private let now: @Sendable () -> Duration
   private let output: Locked<(last: Duration, next: (@Sendable () -> Void)?)>
 
@@ -128,15 +130,23 @@ package final class PiConnection: Sendable {
         end: { [weak self] in self?.end() }))
     let errors = LineReader(
       descriptor: pipes.error, maximumLineLength: 64 * 1024, held: heldErrors, loop: .logs,
-      handlers: .init(line: { framed in
-        switch framed {
-        case .line(let bytes), .unfinished(let bytes):
-          log.write(bytes)
-          let line = String(decoding: bytes.prefix(1_000), as: UTF8.self)
-          excerpt.withLock { $0.append(line) }
-        case .tooLong(let length), .dismissed(let length): log.write("[a line of \(ByteCount(length)) was left out]")
-        }
-      }))
+      handlers: .init(
+        line: { framed in
+          switch framed {
+          case .line(let bytes), .unfinished(let bytes):
+            log.write(bytes)
+            let line = String(decoding: bytes.prefix(1_000), as: UTF8.self)
+            excerpt.withLock { $0.append(line) }
+          case .tooLong(let length), .dismissed(let length): log.write("[a line of \(ByteCount(length)) was left out]")
+          }
+        },
+        end: { [waitingForErrors] in
+          let waiting = waitingForErrors.withLock { waiting in
+            defer { waiting = nil }
+            return waiting ?? []
+          }
+          for mailbox in waiting { mailbox.close() }
+        }))
     readers.withLock { $0 = (reader, errors) }
   }
 
@@ -176,11 +186,21 @@ package final class PiConnection: Sendable {
   /// Whether pi's output has ended. Its exit may be heard of a moment later.
   var hasEnded: Bool { state.withLock { $0.ended } }
 
-  /// When pi last wrote to its standard output, on the clock that was given.
-  var lastHeard: Duration { output.withLock { $0.last } }
+  /// For how long pi has said nothing by itself.
+  var silence: Duration { output.withLock { now() - $0.last } }
 
-  /// Calls back once, on the loop's thread, when pi next writes something.
+  /// Calls back once, on the loop's thread, when pi next says something by itself.
   func onNextOutput(_ body: @escaping @Sendable () -> Void) { output.withLock { $0.next = body } }
+
+  /// Returns when standard error has been read to its end: the exit may be heard of first. A child of pi may hold it open,
+  /// and is not waited for long.
+  func readErrors() async {
+    let end = Mailbox<Void>()
+    waitingForErrors.withLock { waiting in if waiting == nil { end.close() } else { waiting?.append(end) } }
+    do { try await withDeadline(.seconds(1), clock: clock) { _ = await end.next() } } catch {
+      noise("[standard error is still open after the agent's end]")
+    }
+  }
 
   /// Why pi did not start, in the words of its standard error.
   var firstError: String? { excerpt.withLock { $0.firstError } }
@@ -273,18 +293,24 @@ package final class PiConnection: Sendable {
   // MARK: - Only on the loop's thread
 
   private func take(_ chunk: UnsafeRawBufferPointer, _ framer: inout LineFramer) {
-    let told = output.withLock { output in
+    take(stream.withLock { $0.read(chunk, with: &framer) })
+  }
+
+  /// Notes that pi has said something by itself: the answer to a command of ours says nothing of its work.
+  private func noteOutput() {
+    let next = output.withLock { output in
       defer { output = (now(), nil) }
       return output.next
     }
-    told?()
-    take(stream.withLock { $0.read(chunk, with: &framer) })
+    next?()
   }
 
   private func take(_ items: [PiStream.Item]) {
     for item in items {
       switch item {
-      case .text(let more): if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
+      case .text(let more):
+        noteOutput()
+        if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
       case .event(let event): take(event)
       case .tooLong(let length): noise("[a line of \(ByteCount(length)) from the agent was skipped]")
       }
@@ -304,11 +330,16 @@ package final class PiConnection: Sendable {
         let isTaken = incoming.post(.answer(Answer(response: response, continuation: waiter)))
         if !isTaken { waiter.resume(throwing: PiError.ended) }
       } else {
+        noteOutput()
         // A second answer to the same prompt is how older releases reject one.
         incoming.post(.event(event))
       }
-    case .noise(let beginning): noise("[not an event] \(beginning)")
-    default: incoming.post(.event(event))
+    case .noise(let beginning):
+      noteOutput()
+      noise("[not an event] \(beginning)")
+    default:
+      noteOutput()
+      incoming.post(.event(event))
     }
   }
 

@@ -76,6 +76,7 @@ extension Session {
       // It ends no run: none has begun.
       self.connection = nil
       let exit = await connection.stop(grace: .seconds(1))
+      await connection.readErrors()
       throw AgentUnavailable(
         description: "the agent did not start (\(exit))\(connection.firstError.map { ":\n\($0)" } ?? ".")\n"
           + "The whole log: pi-relayd logs session-\(id)")

@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import FoundationEssentials
+internal import Glibc
 internal import PiRPC
 internal import RelayStore
 
@@ -24,12 +25,12 @@ extension Session {
       surroundings.log("session \(name): pi ended in mid-run with \(why)")
       await requeue(steering)
       guard run?.accepted == true else { return await retry(prompt, why, after: last) }
-      await conclude(prompt, await interruption("The agent ended unexpectedly (\(why))."), .interrupted)
+      await conclude(prompt, await interruption(of: prompt, "The agent ended unexpectedly (\(why))."), .interrupted)
     }
   }
 
   /// The end of a run that was cut short.
-  package func interruption(_ why: String) async -> RunEnd {
+  package func interruption(of prompt: Prompt, _ why: String) async -> RunEnd {
     guard await hasSavedNothing() else {
       return .failed(
         "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."
@@ -37,15 +38,19 @@ extension Session {
     }
     return .forgotten(
       "\(why) pi had saved nothing of this session yet, so the agent remembers neither this message nor its answer. It is "
-        + "not run again by itself: run it again, or write something else.")
+        + "not run again by itself; write it again if it is still wanted.", prompt)
   }
 
-  /// pi writes a session's file with the first answer, not with the first message.
+  /// pi writes a session's file with the first answer, not with the first message. False where the file's place is not
+  /// known for certain.
   private func hasSavedNothing() async -> Bool {
+    if let file = state?.sessionFile {
+      return await withTaskExecutorPreference(globalConcurrentExecutor) { access(file, F_OK) != 0 }
+    }
     let program: AgentProgram
     do { program = try await surroundings.agents.program() } catch { return false }
     let launch = launch(of: program)
-    return await withTaskExecutorPreference(globalConcurrentExecutor) { !launch.hasSavedSession }
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { launch.hasSavedNothing }
   }
 
   /// The daemon ends, and the message has not reached the agent: it stays as it is stored.
@@ -57,7 +62,8 @@ extension Session {
   func park(_ prompt: Prompt) async {
     // Whether the agent has it is looked up by the next daemon.
     guard run?.accepted == true else { return leave() }
-    await conclude(prompt, await interruption("pi-relayd was stopped while the agent worked on this."), .interrupted)
+    await conclude(
+      prompt, await interruption(of: prompt, "pi-relayd was stopped while the agent worked on this."), .interrupted)
   }
 
   /// The agent ended and was not seen to take the message: it is sent again, once, unless the session has it.
@@ -102,7 +108,8 @@ extension Session {
       return false
     case .no: return true
     case .yes:
-      await conclude(prompt, await interruption("The agent was interrupted while it worked on this."), .interrupted)
+      await conclude(
+        prompt, await interruption(of: prompt, "The agent was interrupted while it worked on this."), .interrupted)
       return false
     case .unknown:
       if isParked {

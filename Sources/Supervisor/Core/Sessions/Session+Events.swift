@@ -24,6 +24,7 @@ extension Session {
       }
     }
     await surroundings.places.ended(place)
+    await connection.readErrors()
     ended(connection, exit)
   }
 
@@ -52,6 +53,7 @@ extension Session {
     if !wasAccepted, run?.accepted == true, let prompt = run?.prompt {
       await advance(prompt, .accepted(session: id))
     }
+    if case .messageStart("user", _) = event, let prompt = run?.mayBeTaken { emit(.messageMayBeTaken(prompt.key)) }
     for taken in run?.takeTaken() ?? [] { emit(.messageTaken(taken.key)) }
     report(event, connection)
     switch verdict {

@@ -36,6 +36,8 @@ extension Session {
   func hold() async -> Hold {
     guard !closed, leaving?.child.hasEnded != false else { return .busy }
     if awaitsDecision { return waitsForCompaction ? .busy : .asking(connection?.child.handover) }
+    // The next program asks again if the agent stays silent.
+    if let silenceQuestion { withdrawQuestion(silenceQuestion, "pi-relayd was upgraded") }
     guard let connection else {
       return run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
     }

@@ -144,7 +144,7 @@ extension Session {
     }
     if run?.withdrawSteering(key) == true { return .tooLate }
     guard run?.prompt?.key == key else { return .unknown }
-    guard run?.isDispatched == false else {
+    guard run?.isDispatched == false, run?.prompt?.isUncertain == false else {
       // Should it turn out not to have arrived.
       run?.prompt?.isWithdrawn = true
       return .tooLate

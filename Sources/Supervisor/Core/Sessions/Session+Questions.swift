@@ -74,11 +74,14 @@ extension Session {
 
   /// Asks the person something of the session's own.
   ///
-  /// - Parameter id: from `nextQuestion`, where somebody else may withdraw the question.
+  /// - Parameters:
+  ///   - question: stays when the question is settled.
+  ///   - details: shown with the question, while it is open.
+  ///   - id: from `nextQuestion`, where somebody else may withdraw the question.
   /// - Returns: the option that was chosen; nil when the question was withdrawn or cancelled, or has expired.
-  func ask(_ question: String, _ options: [String], id: String? = nil) async -> String? {
+  func ask(_ question: String, _ options: [String], details: String? = nil, id: String? = nil) async -> String? {
     let id = id ?? nextQuestion()
-    let dialog = PiDialog(id: id, kind: .select, title: question, options: options)
+    let dialog = PiDialog(id: id, kind: .select, title: question, message: details, options: options)
     if let limit = settings.questionTimeout {
       expire(after: limit) { await $0.withdrawQuestion(id, Self.unanswered(for: limit)) }
     }

@@ -37,13 +37,13 @@ extension Session {
   /// - Returns: how long to wait before looking again.
   private func noteSilence(_ number: Int, _ limit: Duration) async -> Duration {
     guard runNumber == number, let run, !run.aborting, let connection else { return limit }
-    let silence = surroundings.timekeeper.now() - connection.lastHeard
+    let silence = connection.silence
     guard silence >= limit else { return limit - silence }
     // The agent waits for an answer itself.
     guard openDialogs.isEmpty, questions.isEmpty else { return limit }
     let answers = await isAnswering(connection)
     guard runNumber == number, self.run?.aborting == false, self.connection === connection else { return limit }
-    await askAboutSilence(of: connection, silence, answers: answers)
+    await askAboutSilence(of: connection, silence, answers: answers, number)
     return limit
   }
 
@@ -56,7 +56,9 @@ extension Session {
     }
   }
 
-  private func askAboutSilence(of connection: PiConnection, _ silence: Duration, answers: Bool) async {
+  private func askAboutSilence(
+    of connection: PiConnection, _ silence: Duration, answers: Bool, _ number: Int
+  ) async {
     let id = nextQuestion()
     silenceQuestion = id
     defer { silenceQuestion = nil }
@@ -67,9 +69,12 @@ extension Session {
     let why =
       answers
       ? "Its process answers, so it may be at work on something long." : "Its process does not answer, either."
-    let question =
-      "The agent has said nothing for \(silence.forPeople). \(why) Nothing is done unless you choose."
-    switch await ask(question, Choice.allCases.map(\.rawValue), id: id).flatMap(Choice.init) {
+    let question = "The agent has said nothing for \(silence.forPeople)."
+    let details = "\(why) Nothing is done unless you choose."
+    let choice = await ask(question, Choice.allCases.map(\.rawValue), details: details, id: id).flatMap(Choice.init)
+    // The run may have ended by itself, and the next begun, while the answer was on its way.
+    guard runNumber == number, run != nil, self.connection === connection else { return }
+    switch choice {
     case .wait, nil: break
     case .stop: _ = await abort()
     case .restart: connection.child.signal(SIGKILL)

@@ -81,7 +81,7 @@ extension Session {
     guard let connection = await connected(for: prompt) else { return }
     guard await lookUpHoldings(connection) else { return await notGiven(prompt) }
     if prompt.isUncertain {
-      guard await mayRun(prompt, connection) else { return }
+      guard await mayRun(run?.prompt ?? prompt, connection) else { return }
       run?.prompt?.isUncertain = false
       run?.prompt?.entryBefore = nil
     }
@@ -135,8 +135,7 @@ extension Session {
     return await withTaskExecutorPreference(globalConcurrentExecutor) { await surroundings.prepare(prompt) }
   }
 
-  /// The agent, for a message. Where it does not start, the message waits for the person's word: nothing of it has
-  /// reached anybody.
+  /// The agent, for a message. Where it does not start, the message waits for the person's word.
   ///
   /// - Returns: nil when the message has ended or stays as it is stored.
   private func connected(for prompt: Prompt) async -> PiConnection? {
@@ -167,7 +166,9 @@ extension Session {
       }
       if answer == "Try again", run?.aborting == false { continue }
       // Who cannot be asked, a script for one, is told why.
-      await conclude(prompt, isWanted && answer == nil && run?.aborting == false ? .failed(why) : .aborted, .dropped)
+      let end: RunEnd = isWanted && answer == nil && run?.aborting == false ? .failed(why) : .aborted
+      // An agent before this one may have taken it.
+      await conclude(prompt, end, prompt.isUncertain ? .interrupted : .dropped)
       return nil
     }
   }
@@ -333,10 +334,12 @@ extension Session {
   }
 
   private func endOfCompaction(_ instructions: String?) async -> String? {
+    compaction = .wanted
+    defer { compaction = nil }
     do {
       let connection = try await connected()
+      guard compaction == .wanted else { return NoticeText.compactionStopped }
       activity = .compacting
-      isCompactionStopped = false
       defer { activity = self.connection == nil ? .stopped : .idle }
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))
       return NoticeText.compacted(
@@ -344,8 +347,8 @@ extension Session {
         error: answer.success ? nil : answer.error ?? "the agent refused")
     } catch {
       if isParked { return nil }
-      return isCompactionStopped
-        ? "🗜️ The compaction was stopped." : NoticeText.compacted(tokensBefore: nil, error: "\(error)")
+      return compaction == .stopped
+        ? NoticeText.compactionStopped : NoticeText.compacted(tokensBefore: nil, error: "\(error)")
     }
   }
 }

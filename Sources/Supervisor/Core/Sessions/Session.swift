@@ -52,8 +52,8 @@ package actor Session {
   var connection: PiConnection?
   /// The place of the running agent.
   var place: Int?
-  /// A person has stopped the compaction that is under way.
-  var isCompactionStopped = false
+  /// The compaction under way, from the start of its agent on; nil where there is none.
+  var compaction: Compaction?
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
   var leaving: PiConnection?
   var state: PiState?
@@ -156,14 +156,17 @@ package actor Session {
   /// Whether work will finish without a person. False while the agent or the session waits for an answer.
   package var isAtWork: Bool { isBusy && questions.isEmpty && openDialogs.isEmpty }
 
+  enum Compaction { case wanted, stopped }
+
   package enum Stopping: Sendable, Equatable { case nothing, run, compaction }
 
   /// Interrupts what the agent is doing. Waiting messages run next.
   package func abort() async -> Stopping {
     guard run != nil else {
-      guard activity == .compacting else { return .nothing }
+      guard compaction != nil else { return .nothing }
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
-      isCompactionStopped = true
+      compaction = .stopped
+      await surroundings.places.giveUp(id)
       await stopAgent()
       return .compaction
     }
@@ -325,7 +328,7 @@ package actor Session {
       emit(.messageWithdrawn(prompt.key))
       return true
     }
-    guard let prompt = run?.prompt, prompt.key.conversation.instance == instance, !questions.isEmpty else { return }
+    guard let prompt = run?.prompt, prompt.key.conversation.instance == instance, awaitsDecision else { return }
     run?.aborting = true
     withdrawQuestions("who was asked is gone")
   }

@@ -31,6 +31,8 @@ package enum SessionEvent: Sendable, Equatable {
   case runEnded(MessageKey?, RunEnd, MessageStage)
   /// The message went into the run of another.
   case messageTaken(MessageKey)
+  /// The run may have taken the message, changed by an extension: what follows may be its answer.
+  case messageMayBeTaken(MessageKey)
   /// The message was taken back before the agent had it.
   case messageWithdrawn(MessageKey)
   /// The message was taken back too late, as it seemed, and the agent did not take it after all.
@@ -49,7 +51,7 @@ package enum RunEnd: Sendable, Equatable {
   /// Text for the person: what went wrong and what to do.
   case failed(String)
   /// The same, where the agent has no memory of the message, so that it may be run again.
-  case forgotten(String)
+  case forgotten(String, Prompt)
   /// The agent took the message without a run: one of its own commands.
   case handled
 
@@ -59,7 +61,7 @@ package enum RunEnd: Sendable, Equatable {
   /// Text for the person; nil where nothing went wrong.
   var problem: String? {
     switch self {
-    case .failed(let why), .forgotten(let why): why
+    case .failed(let why), .forgotten(let why, _): why
     case .completed, .aborted, .withdrawn, .handled: nil
     }
   }

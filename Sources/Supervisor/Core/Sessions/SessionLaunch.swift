@@ -9,6 +9,8 @@ struct SessionLaunch {
   /// Where pi may have written the session.
   let sessionFiles: [String]
   private let directory: String
+  /// Nothing tells pi to keep sessions elsewhere than it does by itself.
+  private let isPlaceKnown: Bool
 
   /// - Parameters:
   ///   - memory: where the session is kept, if not where pi keeps all.
@@ -30,6 +32,7 @@ struct SessionLaunch {
     self.arguments = arguments + pi.arguments
     self.environment = environment
     let all = surroundings.merging(environment) { $1 }
+    isPlaceKnown = !pi.arguments.contains("--session-dir") && all["PI_CODING_AGENT_SESSION_DIR"] == nil
     sessionFiles =
       program.takesSessionID
       ? (memory.map { [$0.folder] } ?? Self.folders(forDirectory: directory, environment: all))
@@ -37,8 +40,8 @@ struct SessionLaunch {
       : [file]
   }
 
-  /// Whether pi has written anything of the session.
-  var hasSavedSession: Bool { sessionFiles.contains { access($0, F_OK) == 0 } }
+  /// Whether pi has written nothing of the session; false where pi may keep it in another place.
+  var hasSavedNothing: Bool { isPlaceKnown && !sessionFiles.contains { access($0, F_OK) == 0 } }
 
   /// Sees to it that pi finds what it needs.
   func prepare() throws {

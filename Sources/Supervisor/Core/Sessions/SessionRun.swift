@@ -129,6 +129,11 @@ struct SessionRun: Codable {
     }
   }
 
+  /// The message that the last unknown message of the user may have been, changed by an extension.
+  var mayBeTaken: Prompt? {
+    unknownUserMessages > 0 && unknownUserMessages <= steering.count ? steering[unknownUserMessages - 1].prompt : nil
+  }
+
   private mutating func noteUserMessage(_ text: String?) {
     guard !steering.isEmpty else { return }
     if let text, let index = steering.firstIndex(where: { $0.text == text }) {
