@@ -77,7 +77,7 @@ public struct Host: Sendable {
     _ = try await patiently(ProblemReport(problem: problem))
   }
 
-  /// What was reported in `start`.
+  /// The problem reported in `start`.
   func endGreeting() -> String? {
     greeting.withLock { greeting in
       defer { greeting = .over }

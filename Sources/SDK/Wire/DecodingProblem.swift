@@ -1,5 +1,5 @@
 extension JSONCoding {
-  /// What is wrong with JSON that could not be decoded, and where, in words for the author of the other side.
+  /// The fault of JSON that could not be decoded, and its place, in words for the author of the other side.
   public static func explain(_ error: any Error) -> String {
     switch error as? DecodingError {
     case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"

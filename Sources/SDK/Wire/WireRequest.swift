@@ -100,7 +100,7 @@ extension MessageEdit {
   }
 }
 
-/// What is not as it should be is left to the decoder, which says why.
+/// The decoder says why a result has another form.
 private struct ReceiptMembers {
   var message: String?
   var putOff: Bool?

@@ -17,7 +17,7 @@ package struct ConfigReader: Sendable {
     package var warnings: [String] = []
     /// Where in the file each setting of a plugin instance stands: instance → dotted path → `relay.yaml:3:5`.
     package var places: [String: [String: String]] = [:]
-    /// What an instance has that the environment alone sets up: the file's defaults, and their places.
+    /// The file's defaults and their places, for an instance that the environment alone sets up.
     package internal(set) var implied: Config.Messenger = {
       var messenger = Config.Messenger(kind: "", instance: "default")
       messenger.isImplied = true

@@ -92,7 +92,7 @@ struct Setup: AsyncParsableCommand {
     do {
       var lines = [try ConfigurationFile.users(everyone)]
       for (name, value) in (reply?.settings ?? [:]).sorted(by: { $0.key < $1.key }) {
-        // What holds for every messenger is not said again.
+        // Settings of every messenger are not said again.
         if name == "proxy", value == file.proxy.map({ .string($0) }) { continue }
         lines.append("\(name): \(try ConfigurationFile.text(value))")
       }

@@ -54,7 +54,7 @@ struct SetupConversation {
   let path: String
   let answers: SetupAnswers
   let surroundings: Surroundings
-  /// What the file sets for every messenger.
+  /// The settings that the file has for every messenger.
   let proxy: String?
 
   /// Nil for a plugin that cannot be set up this way.

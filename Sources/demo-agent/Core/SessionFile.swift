@@ -12,7 +12,7 @@ struct SessionFile {
   private var written = 0
   private var persists = false
 
-  /// What `get_session_stats` tells. There is no model that would count tokens: four bytes are taken for one.
+  /// The answer to `get_session_stats`. There is no model that would count tokens: four bytes are taken for one.
   struct Counts {
     private(set) var userMessages = 0
     private(set) var assistantMessages = 0

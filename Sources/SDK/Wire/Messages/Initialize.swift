@@ -48,7 +48,7 @@ public struct InitializeReply: Codable, Sendable, Equatable {
   public var version: String
   public var kinds: [PluginKind]
   public var capabilities: Capabilities
-  /// What keeps it from its work until `problem.report` says otherwise.
+  /// The problem that keeps the plugin from its work, until `problem.report` says otherwise.
   public var problem: String?
 
   public init(

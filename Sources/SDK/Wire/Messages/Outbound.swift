@@ -20,7 +20,7 @@ public struct Receipt: Codable, Sendable, Equatable {
   public init(message: String) { self.message = message }
 }
 
-/// What became of a change.
+/// The receipt of a change.
 public struct EditReceipt: Codable, Sendable, Equatable {
   /// The message's id, which a change leaves as it is.
   public var message: String?

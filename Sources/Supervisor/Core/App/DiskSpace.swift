@@ -23,7 +23,7 @@ package struct DiskSpace: Sendable, Equatable {
   /// Less than a twentieth is free, and less than 1 GiB: a twentieth of a large disk is room enough.
   package var isNearlyFull: Bool { free < min(size / 20, 1 << 30) }
 
-  /// What a person should know; nil while there is room.
+  /// The warning for a person; nil while there is room.
   package func problem(of folder: String) -> String? {
     guard isNearlyFull else { return nil }
     return

@@ -1,7 +1,7 @@
 internal import PiRPC
 internal import RelayPipes
 
-/// What a running agent itself knows of its session: nothing while it sleeps, or where it does not answer soon.
+/// The figures that a running agent has of its session: none while it sleeps, or where it does not answer soon.
 struct AgentFigures: Sendable, Equatable {
   var thinkingLevel: String?
   var stats: PiSessionStats?

@@ -69,7 +69,7 @@ extension SessionHost {
   /// `git` may have to look through many files.
   private static let changesLimit: Duration = .seconds(3)
 
-  /// What is not committed in a folder's repository, in words; `nil` where `git` does not say in time.
+  /// The uncommitted changes of a folder's repository, in words; `nil` where `git` does not say in time.
   func changes(in folder: String) async -> String? {
     guard let git = AgentProbe.resolve("git", searchPath: surroundings.environment["PATH"] ?? "") else { return nil }
     let environment = ChildEnvironment.plugin(

@@ -48,7 +48,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
     return "**\(escaped.joined())**"
   }
 
-  /// What the title leaves open, and how to answer.
+  /// The rest of the question, and how to answer.
   private var reply: String {
     var lines: [String] = []
     if let message = dialog.message, !message.isEmpty { lines.append(message) }
@@ -111,7 +111,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
     case unclear(hint: String)
   }
 
-  /// Whether typed words belong to this question. While the relay itself asks something, what is no answer to that is a
+  /// True for typed words that belong to this question. While the relay itself asks something, what is no answer to that is a
   /// message like any other.
   func takes(_ words: String) -> Bool {
     guard isOwn else { return true }

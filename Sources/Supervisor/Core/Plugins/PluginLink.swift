@@ -67,7 +67,7 @@ package final class PluginLink: Sendable {
     }
   }
 
-  /// What keeps it from its work, as it has reported; one line.
+  /// The problem that the plugin has reported; one line.
   package var problem: String? { reportedProblem.withLock { $0 } }
 
   /// Takes a report of what keeps it from its work.

@@ -6,7 +6,7 @@ extension ConversationOutput {
   func resume(_ unfinished: UnfinishedOutbound) async {
     switch unfinished.record.request {
     case .message(let message) where unfinished.record.isOpen && message.role != .answer:
-      // What it told of is gone: a tool, a compaction, a retry.
+      // The tool, compaction or retry that it told of is gone.
       guard let sent = await found(unfinished) else { return }
       await remove(sent)
     case .message where unfinished.record.isOpen: await completeGrowing(unfinished)

@@ -5,7 +5,7 @@ internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 
-// What tools do, the images they return, and what else takes its time.
+// Tools, the images they return, and other work that takes its time.
 extension ConversationOutput {
   func endTool(_ id: String, _ name: String, failed: Bool, _ images: [PiImage]) async {
     var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)

@@ -195,7 +195,7 @@ actor ConversationOutput {
   func handle(_ event: SessionEvent) async {
     switch event {
     case .runStarted(let origin, let text):
-      // What was typed elsewhere is shown here, once it is sure to run; what was typed here is known by its id.
+      // Words typed elsewhere are shown here, once they are sure to run; words typed here are known by their id.
       echo = origin.flatMap { origin in
         if origin.id.hasPrefix(Router.heartbeatPrefix) { return "💓 From the assistant's own periodic check:" }
         return origin.conversation == key ? nil : "▶ USER: \(text)"
@@ -230,7 +230,7 @@ actor ConversationOutput {
     case .messageGiven: await showEcho()
     case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
     case .runEnded(let message, let end, let stage):
-      // What was withdrawn elsewhere before it ran was never seen here.
+      // A message withdrawn elsewhere before it ran was never seen here.
       let isUnseen = echo != nil && (end == .aborted || end == .withdrawn)
       if isUnseen { echo = nil } else { await showEcho() }
       await endRun(end, isUnseen: isUnseen)

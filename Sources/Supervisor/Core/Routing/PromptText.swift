@@ -27,7 +27,7 @@ enum PromptText {
     return parts.joined(separator: "\n")
   }
 
-  /// Whether a text may be a command of the agent's own, a skill or a template: what its commands are decides where it has
+  /// True for a text that may be a command of the agent's own, a skill or a template: what its commands are decides where it has
   /// told them, and otherwise that it is none of ours.
   private static func isAgentCommand(_ text: String, among known: Set<String>?) -> Bool {
     guard text.hasPrefix("/") else { return false }

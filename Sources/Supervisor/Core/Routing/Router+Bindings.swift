@@ -90,7 +90,7 @@ extension Router {
     }
   }
 
-  /// Whether a message begins a session where there is none.
+  /// True where a message begins a session if there is none.
   func beginsByWriting(_ key: ConversationKey) -> Bool {
     guard let place = places[key], let link = place.holder.current else { return true }
     return settings(link, place.conversation).use != .control

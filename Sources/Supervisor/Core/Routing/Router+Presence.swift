@@ -2,7 +2,7 @@ internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 
-// What a messenger's bot shows as its activity. Everybody sees it, so it names only what everybody may address: the
+// The activity that a messenger's bot shows. Everybody sees it, so it names only what everybody may address: the
 // session that the messenger's conversations watch where that is one, otherwise how many there are.
 extension Router {
   /// The activity of a messenger, as far as its present process has been told.

@@ -19,7 +19,7 @@ package actor Router: PluginAudience {
   let timekeeper: Timekeeper
   let machine: Config.Machine
   var makingMain: Task<Session, Never>?
-  /// What each messenger's bot shows itself to be watching.
+  /// The session that each messenger's bot shows itself to be watching.
   var activities: [String: Activity] = [:]
   let deliveries: Config.DeliverySettings
   let redaction: Redaction

@@ -88,7 +88,7 @@ final class SessionWatchers: Sendable {
     }
   }
 
-  /// What a conversation is shown of its session.
+  /// The part of its session that a conversation is shown.
   struct View: Codable {
     var scope = Scope.everything
     /// The run in progress is its own, or the last was.

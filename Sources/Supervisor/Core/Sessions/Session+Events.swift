@@ -92,7 +92,7 @@ extension Session {
         self.name = name
         emit(.nameOrModelChanged)
       }
-    // One that was asked for is told by who waits for its answer.
+    // The caller that waits for the answer tells of a compaction that was asked for.
     case .compactionStart where activity == .compacting: break
     case .compactionEnd:
       if activity != .compacting { tell(of: event) }

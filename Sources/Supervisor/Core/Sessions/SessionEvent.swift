@@ -39,7 +39,7 @@ package enum SessionEvent: Sendable, Equatable {
   case messageNotTaken(MessageKey)
 }
 
-/// What takes its time and is told while it does.
+/// Work that takes its time and is told while it does.
 package enum ProgressKind: String, Sendable { case compaction, retry }
 
 /// How a run ended.

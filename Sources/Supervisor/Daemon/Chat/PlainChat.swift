@@ -40,7 +40,7 @@ actor PlainChat: ChatScreen {
         isAsked = true
         wake()
       } else if message.role == .notice, openDialog != nil {
-        // What was said is no answer, and waits: the question is still the person's to answer.
+        // The line was no answer, and waits: the question is still the person's to answer.
         isAsked = true
         wake()
       }

@@ -7,7 +7,7 @@ package struct ConformanceKit: Sendable {
   package struct Result: Sendable, Equatable, Codable {
     package var check: String
     package var passed: Bool
-    /// What went wrong, or what could not be tried.
+    /// The fault, or the reason why nothing could be tried.
     package var detail: String?
     /// The heading in docs/plugin-protocol.md beneath which it is said how it should be.
     package var section: String?

@@ -15,7 +15,7 @@ actor GatewayClient {
   private let log: @Sendable (String) -> Void
   private let instance: String
   private let report: (@Sendable (String?) async -> Void)?
-  /// What was last told to be in the way; nil once it is over.
+  /// The problem that was last told; nil once it is over.
   private(set) var obstacle: String?
   private static let catchingUp = "what was written while the bot was away is being fetched from Discord"
   private var session: GatewaySession?
