@@ -1,4 +1,5 @@
 import Glibc
+internal import RelayWire
 import TestSupport
 
 /// Many days, in each of which one program is killed.
@@ -44,7 +45,7 @@ package struct KillCampaign: Sendable {
     let descriptors = max(quiet.descriptors, try await quietDay(.none).descriptors)
     let counted = quiet.boundaries.sorted { $0.key.rawValue < $1.key.rawValue }
       .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-    tell("a day without a kill takes \(quiet.time); boundaries: \(counted)")
+    tell("a day without a kill takes \(quiet.time.forPeople); boundaries: \(counted)")
     var random = SplitMix(seed: seed)
     let plans = (0..<count).map { plan(number: $0, quiet, &random) }
     return try await withThrowingTaskGroup(of: (KillDrill.Plan, KillDrill.Report).self) { group in
