@@ -183,7 +183,7 @@ package final class PiConnection: Sendable {
     errors.resume()
   }
 
-  /// Whether pi's output has ended. Its exit may be heard of a moment later.
+  /// True once pi's output has ended. Its exit may be heard of a moment later.
   var hasEnded: Bool { state.withLock { $0.ended } }
 
   /// For how long pi has said nothing by itself.

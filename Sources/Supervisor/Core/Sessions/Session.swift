@@ -153,7 +153,7 @@ package actor Session {
   package var isIdle: Bool { run == nil && activity == .idle && queue.isEmpty }
   package var isBusy: Bool { run != nil || activity == .compacting || !queue.isEmpty }
 
-  /// Whether work will finish without a person. False while the agent or the session waits for an answer.
+  /// True for work that will finish without a person. False while the agent or the session waits for an answer.
   package var isAtWork: Bool { isBusy && questions.isEmpty && openDialogs.isEmpty }
 
   enum Compaction { case wanted, stopped }

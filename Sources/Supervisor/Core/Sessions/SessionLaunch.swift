@@ -40,7 +40,7 @@ struct SessionLaunch {
       : [file]
   }
 
-  /// Whether pi has written nothing of the session; false where pi may keep it in another place.
+  /// True where pi has written nothing of the session; false where pi may keep it in another place.
   var hasSavedNothing: Bool { isPlaceKnown && !sessionFiles.contains { access($0, F_OK) == 0 } }
 
   /// Sees to it that pi finds what it needs.
