@@ -51,20 +51,42 @@ let package = Package(
     .systemLibrary(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
-      name: "RelayConfig", dependencies: ["CPCRE2", "CYAML", "RelayWire"], path: "Sources/Supervisor/Config",
+      name: "RelayConfig", dependencies: ["CYAML", "RelayText", "RelayWire"], path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
       name: "CSQLite", path: "Sources/Supervisor/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "RelayStore",
       dependencies: [
-        "CLinux", "CSQLite", "RelayPipes", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        "CLinux", "CSQLite", "RelayModel", "RelayPipes", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
+      name: "RelayText", dependencies: ["CPCRE2", "RelayPipes", "RelayWire"],
+      path: "Sources/Supervisor/RelayText", swiftSettings: strict),
+    .target(
+      name: "RelayLogging", dependencies: ["RelayPipes"], path: "Sources/Supervisor/RelayLogging", swiftSettings: strict
+    ),
+    .target(
+      name: "RelayHome", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/Supervisor/RelayHome",
+      swiftSettings: strict),
+    .target(
+      name: "RelayModel", dependencies: ["RelayWire"], path: "Sources/Supervisor/RelayModel", swiftSettings: strict),
+    .target(
+      name: "ProcessSupervision", dependencies: ["CLinux", "RelayPipes", "RelayWire"],
+      path: "Sources/Supervisor/ProcessSupervision", swiftSettings: strict),
+    .target(
+      name: "AgentRuntime",
+      dependencies: [
+        "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayPipes", "RelayText",
+        "RelayWire",
+      ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
+    .target(
       name: "Supervisor",
       dependencies: [
-        "CLinux", "PiRPC", "RelayConfig", "RelayPipes", "RelayStore", "RelayWire",
+        "AgentRuntime", "CLinux", "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayPipes", "RelayStore", "RelayText", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
@@ -73,7 +95,8 @@ let package = Package(
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "CEdit", "CLinux", "Formatter", "RelayConfig", "RelayPipes", "RelayStore", "RelayWire", "Supervisor",
+        "AgentRuntime", "CEdit", "CLinux", "Formatter", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayModel",
+        "RelayPipes", "RelayStore", "RelayWire", "Supervisor",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
@@ -111,7 +134,7 @@ let package = Package(
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Benchmarks
     .executableTarget(
-      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayPipes", "RelayStore", "RelayWire"],
+      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayModel", "RelayPipes", "RelayStore", "RelayWire"],
       path: "Benchmarks/reader",
       swiftSettings: strict),
     // MARK: Tests
@@ -119,60 +142,84 @@ let package = Package(
     .executableTarget(name: "misbehaving-child", path: "Tests/Fixtures/misbehaving-child"),
     .target(name: "RunGuard", dependencies: ["CLinux"], path: "Tests/RunGuard"),
     .target(
-      name: "TestSupport", dependencies: ["CLinux", "RunGuard", "RelayPipes", "RelayWire", "Supervisor"],
+      name: "TestSupport",
+      dependencies: [
+        "CLinux", "ProcessSupervision", "RelayHome", "RelayModel", "RelayPipes", "RelayWire", "RunGuard", "Supervisor",
+      ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
-      name: "Drills", dependencies: ["RelayPipes", "RelayWire", "Supervisor", "TestSupport"], path: "Tests/Drills/Core",
+      name: "Drills",
+      dependencies: ["ProcessSupervision", "RelayHome", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      path: "Tests/Drills/Core",
       swiftSettings: strict),
     .executableTarget(
       name: "pi-relay-drill",
       dependencies: ["Drills", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Drills/Main", swiftSettings: strict),
     .testTarget(
-      name: "DrillTests", dependencies: ["Drills", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      name: "DrillTests",
+      dependencies: [
+        "Drills", "ProcessSupervision", "RelayHome", "RelayModel", "RelayPipes", "RelayWire", "Supervisor",
+        "TestSupport",
+      ],
       swiftSettings: strict),
+    .testTarget(
+      name: "RelayTextTests", dependencies: ["PiRPC", "RelayPipes", "RelayText", "RelayWire", "Supervisor"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RelayHomeTests", dependencies: ["ProcessSupervision", "RelayHome", "RelayPipes", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ProcessSupervisionTests",
+      dependencies: [
+        "CLinux", "ProcessSupervision", "RelayLogging", "RelayPipes", "RelayText", "RelayWire", "Supervisor",
+        "TestSupport", "misbehaving-child",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "AgentRuntimeTests",
+      dependencies: [
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayLogging", "RelayPipes", "RelayWire", "TestSupport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "CLinux", "PiRPC", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
-        "pi-relay-formatter", "splice", .product(name: "DequeModule", package: "swift-collections"),
+        "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayPipes",
+        "RelayStore", "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice",
+        "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "DiscordTests", dependencies: ["Discord", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      name: "DiscordTests", dependencies: ["Discord", "RelayPipes", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
-      name: "RelayHTTPTests", dependencies: ["RelayHTTP", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      name: "RelayHTTPTests", dependencies: ["RelayHTTP", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "RelayConfig", "RelayPipes", "RelayWire", "Supervisor", "TestSupport", "pi-relay-attachments",
-        "pi-relay-demo-agent",
-        "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
+        "ProcessSupervision", "RelayConfig", "RelayPipes", "RelayWire", "Supervisor", "TestSupport",
+        "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "Drills", "RelayPipes", "RelayStore", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
-        "pi-relay-attachments",
-        "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd", "splice",
+        "CLinux", "Drills", "ProcessSupervision", "RelayHome", "RelayModel", "RelayPipes", "RelayStore", "RelayWire",
+        "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments", "pi-relay-demo-agent",
+        "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "FormatterTests", dependencies: ["Formatter", "RelayWire", "Supervisor", "TestSupport"],
+      name: "FormatterTests", dependencies: ["Formatter", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
-      dependencies: [
-        "RelayPipes", "RelayStore", "RelayWire", "TestSupport",
-      ],
+      dependencies: ["RelayModel", "RelayPipes", "RelayStore", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire", "TestSupport"],

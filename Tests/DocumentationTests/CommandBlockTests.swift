@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProcessSupervision
 import RelayPipes
 import Supervisor
 import TestSupport

@@ -1,8 +1,9 @@
 import Drills
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

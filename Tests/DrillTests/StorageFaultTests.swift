@@ -1,6 +1,9 @@
 import Drills
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
+import RelayModel
 import RelayPipes
 import RelayWire
 import Supervisor

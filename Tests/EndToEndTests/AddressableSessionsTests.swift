@@ -1,4 +1,6 @@
 import FoundationEssentials
+import RelayHome
+import RelayModel
 import RelayStore
 import RelayWire
 import Supervisor

@@ -1,6 +1,9 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

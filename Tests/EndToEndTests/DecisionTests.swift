@@ -1,4 +1,6 @@
 import Glibc
+import ProcessSupervision
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

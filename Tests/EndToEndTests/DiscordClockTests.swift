@@ -1,7 +1,7 @@
 import Drills
 import FoundationEssentials
+import RelayHome
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

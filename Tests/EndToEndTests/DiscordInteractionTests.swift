@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,4 +1,7 @@
 import FoundationEssentials
+import ProcessSupervision
+import RelayHome
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RelayHome
 import RelayWire
 import TestSupport
 import Testing

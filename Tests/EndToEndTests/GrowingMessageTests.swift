@@ -1,9 +1,11 @@
 import FoundationEssentials
+import RelayHome
 import RelayStore
 import RelayWire
 import TestSupport
 import Testing
 
+@testable import RelayModel
 @testable import Supervisor
 
 extension EndToEnd {

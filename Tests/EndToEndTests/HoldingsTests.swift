@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Glibc
+import RelayHome
+import RelayModel
 import RelayStore
 import RelayWire
 import Supervisor

@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import RelayHome
+import RelayModel
 import RelayPipes
 import RelayWire
 import Supervisor

@@ -1,7 +1,7 @@
 import FoundationEssentials
+import RelayHome
 import RelayStore
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

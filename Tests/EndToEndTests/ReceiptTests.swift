@@ -1,3 +1,4 @@
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
 import RelayPipes
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,5 +1,8 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
+import RelayModel
 import RelayPipes
 import Supervisor
 import TestSupport

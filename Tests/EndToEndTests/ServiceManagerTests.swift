@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
 import RelayPipes
 import Supervisor
 import TestSupport

@@ -1,4 +1,7 @@
 import Glibc
+import ProcessSupervision
+import RelayHome
+import RelayModel
 import RelayStore
 import RelayWire
 import Supervisor

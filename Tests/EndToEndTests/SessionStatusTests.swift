@@ -1,4 +1,6 @@
 import FoundationEssentials
+import ProcessSupervision
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,3 +1,5 @@
+import ProcessSupervision
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
 import RelayWire
 import Supervisor
 import TestSupport

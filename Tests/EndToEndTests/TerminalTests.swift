@@ -1,3 +1,5 @@
+import ProcessSupervision
+import RelayHome
 import RelayPipes
 import Supervisor
 import TestSupport

@@ -1,6 +1,6 @@
 import Formatter
+import RelayText
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

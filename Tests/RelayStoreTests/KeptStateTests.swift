@@ -1,3 +1,4 @@
+import RelayModel
 import RelayPipes
 import RelayWire
 import TestSupport

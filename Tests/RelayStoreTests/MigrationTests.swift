@@ -1,3 +1,4 @@
+import RelayModel
 import RelayWire
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Glibc
+import RelayModel
 import RelayPipes
 import RelayWire
 import TestSupport

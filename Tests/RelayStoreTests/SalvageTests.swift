@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RelayModel
 import RelayWire
 import TestSupport
 import Testing

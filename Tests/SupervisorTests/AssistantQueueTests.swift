@@ -4,6 +4,7 @@ import RelayStore
 import TestSupport
 import Testing
 
+@testable import RelayModel
 @testable import Supervisor
 
 @Suite struct AssistantQueueTests {

@@ -1,6 +1,7 @@
 import PiRPC
 import Testing
 
+@testable import RelayText
 @testable import Supervisor
 
 @Suite struct DialogRecordTests {

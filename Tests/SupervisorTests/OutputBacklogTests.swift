@@ -5,6 +5,7 @@ import RelayWire
 import Testing
 
 @testable import PiRPC
+@testable import RelayModel
 @testable import Supervisor
 
 @Suite struct OutputBacklogTests {

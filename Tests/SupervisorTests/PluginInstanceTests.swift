@@ -1,11 +1,15 @@
 import FoundationEssentials
 import Glibc
+import RelayLogging
+import RelayModel
 import RelayPipes
 import RelayStore
 import RelayWire
 import TestSupport
 import Testing
 
+@testable import ProcessSupervision
+@testable import RelayHome
 @testable import Supervisor
 
 /// Answers nothing: only the life of the plugin matters here.

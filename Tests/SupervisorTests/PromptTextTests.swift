@@ -1,6 +1,7 @@
 import RelayWire
 import Testing
 
+@testable import RelayText
 @testable import Supervisor
 
 /// Names that other people choose, in what the agent is told.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import RelayWire
 import Testing
 
+@testable import RelayModel
 @testable import Supervisor
 
 @Suite struct SessionMenuTests {

@@ -3,6 +3,7 @@ import RelayStore
 import RelayWire
 import Testing
 
+@testable import RelayModel
 @testable import Supervisor
 
 @Suite struct SessionRunTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
+package import ProcessSupervision
 internal import RelayPipes
 internal import RelayWire
-package import Supervisor
+internal import Supervisor
 
 /// A program run to its end: what it said, and how it ended.
 package struct Command: Sendable {

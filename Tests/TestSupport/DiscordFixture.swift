@@ -1,6 +1,5 @@
 import FoundationEssentials
 package import RelayWire
-import Supervisor
 
 /// What people see at Discord, by its own account.
 package struct DiscordLedger {

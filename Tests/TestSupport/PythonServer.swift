@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
 internal import RelayPipes
 internal import RelayWire
-import Supervisor
 
 /// A server of `Tests/Fixtures`, written in Python.
 package final class PythonServer: Sendable {

@@ -1,6 +1,9 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+package import ProcessSupervision
+package import RelayHome
+package import RelayModel
 internal import RelayPipes
 package import RelayWire
 package import Supervisor

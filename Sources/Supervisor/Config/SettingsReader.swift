@@ -1,3 +1,4 @@
+internal import RelayText
 internal import RelayWire
 
 /// Reads typed values out of one mapping, notes what is wrong, and at the end what nobody asked for.

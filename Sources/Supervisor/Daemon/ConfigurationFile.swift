@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 import RelayConfig
+internal import RelayHome
 import RelayPipes
 import RelayWire
-import Supervisor
 
 /// relay.yaml, as `setup` adds to it.
 struct ConfigurationFile {

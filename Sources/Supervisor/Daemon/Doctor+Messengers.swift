@@ -1,5 +1,7 @@
 import FoundationEssentials
 import RelayConfig
+internal import RelayHome
+internal import RelayModel
 import RelayPipes
 import RelayStore
 import RelayWire

@@ -1,6 +1,5 @@
 import RelayConfig
 import RelayWire
-import Supervisor
 
 /// What the assistant bot's `bot.config.toml` says, for a set-up.
 struct ImportedBot {

@@ -1,10 +1,12 @@
+internal import AgentRuntime
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+internal import ProcessSupervision
 import RelayConfig
+internal import RelayHome
 import RelayPipes
 import RelayWire
-import Supervisor
 
 struct InstallService: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

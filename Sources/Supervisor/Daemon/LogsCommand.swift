@@ -2,6 +2,8 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+internal import RelayHome
+internal import RelayModel
 import RelayPipes
 import Supervisor
 

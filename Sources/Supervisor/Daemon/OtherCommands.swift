@@ -1,7 +1,10 @@
+internal import AgentRuntime
 import ArgumentParser
 import FoundationEssentials
 import Glibc
 import RelayConfig
+internal import RelayHome
+internal import RelayModel
 import RelayPipes
 import RelayStore
 import RelayWire

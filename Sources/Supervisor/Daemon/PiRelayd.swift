@@ -1,5 +1,5 @@
 import ArgumentParser
-import Supervisor
+internal import RelayHome
 
 /// The command line.
 @main struct PiRelayd: AsyncParsableCommand {

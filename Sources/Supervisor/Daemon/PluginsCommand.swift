@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+internal import RelayHome
 import RelayPipes
 import RelayWire
 import Supervisor

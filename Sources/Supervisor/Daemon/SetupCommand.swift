@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import RelayConfig
+internal import RelayHome
 import RelayPipes
 import RelayWire
 import Supervisor

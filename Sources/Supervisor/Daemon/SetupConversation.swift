@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+internal import RelayHome
 import RelayPipes
 import RelayWire
 import Supervisor

@@ -3,6 +3,7 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import RelayConfig
+internal import RelayHome
 import RelayPipes
 import RelayWire
 import Supervisor

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Glibc
+internal import RelayHome
+internal import RelayModel
 import RelayPipes
 import RelayWire
 import Supervisor

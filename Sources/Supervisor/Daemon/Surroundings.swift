@@ -3,9 +3,9 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import RelayConfig
+internal import RelayHome
 import RelayPipes
 import RelayWire
-import Supervisor
 
 /// What every command needs to know of where it runs.
 struct Surroundings {

@@ -2,6 +2,8 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import RelayConfig
+internal import RelayHome
+internal import RelayModel
 import RelayPipes
 import RelayWire
 import Supervisor

@@ -1,3 +1,4 @@
+package import RelayModel
 package import RelayWire
 
 extension MessageStage {
@@ -11,13 +12,6 @@ extension MessageStage {
     case .settled: 10
     case .interrupted: 11
     case .dropped: 12
-    }
-  }
-
-  package var session: String? {
-    switch self {
-    case .dispatching(let session, _), .accepted(let session): session
-    default: nil
     }
   }
 

@@ -1,3 +1,4 @@
+package import RelayModel
 internal import RelayWire
 
 extension OutboundRecord.Request {

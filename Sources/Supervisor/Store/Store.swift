@@ -1,3 +1,4 @@
+package import RelayModel
 package import RelayWire
 
 /// Where everything that must survive is kept. A message is acknowledged only after a call here has returned: what a

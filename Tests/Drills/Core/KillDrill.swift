@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
 import RelayPipes
 import RelayWire
 import Supervisor

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
+import ProcessSupervision
+import RelayHome
 import RelayPipes
 import RelayWire
-import Supervisor
 import TestSupport
 
 /// Many conversations for a long time, with a crash a second: what a daemon needs must not grow.

@@ -1,6 +1,9 @@
+internal import AgentRuntime
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+internal import ProcessSupervision
+internal import RelayHome
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

@@ -1,4 +1,7 @@
+package import AgentRuntime
 package import RelayConfig
+internal import RelayHome
+internal import RelayModel
 internal import RelayStore
 
 /// What sessions of assistants have of their own: an agent, a folder, limits, and a memory that does not last.

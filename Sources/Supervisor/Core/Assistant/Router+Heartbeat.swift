@@ -1,8 +1,10 @@
 internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // From time to time the assistant looks by itself whether there is something to tell its owner. What it finds becomes a

@@ -1,3 +1,4 @@
+internal import RelayModel
 internal import RelayStore
 
 /// The sessions that one conversation may address: lists, choices, completions and the bot's activity know no others.

@@ -1,3 +1,4 @@
+internal import AgentRuntime
 internal import PiRPC
 internal import RelayPipes
 

@@ -1,7 +1,9 @@
 internal import FoundationEssentials
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // Sessions with a folder of their own, and threads for them.

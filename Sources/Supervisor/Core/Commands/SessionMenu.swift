@@ -1,3 +1,5 @@
+internal import RelayModel
+internal import RelayText
 internal import RelayWire
 
 /// The sessions as a list, a page at a time, and as buttons where a messenger has them. A pure value.

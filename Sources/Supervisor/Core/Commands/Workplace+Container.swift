@@ -1,5 +1,9 @@
+internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
+internal import ProcessSupervision
+internal import RelayPipes
+internal import RelayText
 
 extension Workplace {
   /// The kind of container that this machine is: `docker`, `podman`, `lxc`, `systemd-nspawn`, …; `nil` outside of one.

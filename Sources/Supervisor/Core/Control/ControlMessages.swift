@@ -1,3 +1,4 @@
+package import RelayModel
 package import RelayWire
 
 // What the command line says to the daemon over the control socket, as JSON-RPC requests like those of plugins.

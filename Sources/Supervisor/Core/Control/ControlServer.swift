@@ -1,6 +1,8 @@
 internal import CLinux
 internal import Glibc
 internal import RelayConfig
+package import RelayHome
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

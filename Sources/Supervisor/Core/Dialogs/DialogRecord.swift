@@ -1,4 +1,5 @@
 internal import PiRPC
+internal import RelayText
 internal import RelayWire
 
 /// A question of the agent that waits for a person's answer.

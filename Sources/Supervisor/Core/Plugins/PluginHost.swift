@@ -1,6 +1,9 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import ProcessSupervision
 package import RelayConfig
+internal import RelayHome
+package import RelayModel
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

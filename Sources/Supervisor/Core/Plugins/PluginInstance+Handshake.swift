@@ -1,5 +1,6 @@
 internal import Glibc
 internal import RelayConfig
+internal import RelayHome
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

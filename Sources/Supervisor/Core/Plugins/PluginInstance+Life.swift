@@ -1,6 +1,10 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+internal import ProcessSupervision
+internal import RelayHome
+internal import RelayLogging
+internal import RelayModel
 internal import RelayPipes
 internal import RelayWire
 

@@ -1,6 +1,10 @@
 internal import Glibc
+package import ProcessSupervision
 package import RelayConfig
-internal import RelayPipes
+package import RelayHome
+package import RelayLogging
+package import RelayModel
+package import RelayPipes
 package import RelayStore
 package import RelayWire
 

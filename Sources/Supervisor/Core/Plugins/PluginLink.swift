@@ -1,5 +1,6 @@
 package import RelayConfig
 package import RelayPipes
+internal import RelayText
 package import RelayWire
 
 /// A plugin that has shaken hands: what it is, and the way to it. One for each life of its process.

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+package import ProcessSupervision
 package import RelayPipes
 internal import RelayWire
 

@@ -1,7 +1,9 @@
 internal import PiRPC
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // The agent's answer: gathered as it streams, shown at the platform's pace, and fixed piece by piece.

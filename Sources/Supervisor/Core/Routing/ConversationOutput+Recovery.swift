@@ -1,4 +1,6 @@
+internal import RelayModel
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // What an earlier daemon left unfinished in this conversation: nothing stays half shown.

@@ -3,6 +3,7 @@ internal import PiRPC
 internal import RelayConfig
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // Tools, the images they return, and other work that takes its time.

@@ -1,8 +1,10 @@
 internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 /// Everything that goes to one conversation, one thing after another: the answer as it streams, tools, notices and

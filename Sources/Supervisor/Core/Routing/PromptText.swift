@@ -1,3 +1,4 @@
+internal import RelayText
 internal import RelayWire
 
 /// What the agent is given for a person's message.

@@ -1,4 +1,5 @@
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

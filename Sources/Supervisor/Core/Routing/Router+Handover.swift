@@ -1,5 +1,6 @@
+package import RelayModel
 internal import RelayPipes
-package import RelayStore
+internal import RelayStore
 internal import RelayWire
 
 extension Router {

@@ -1,5 +1,6 @@
 internal import PiRPC
 internal import RelayConfig
+internal import RelayModel
 internal import RelayStore
 internal import RelayWire
 

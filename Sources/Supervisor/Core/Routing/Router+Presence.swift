@@ -1,3 +1,4 @@
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

@@ -1,7 +1,9 @@
 internal import PiRPC
 internal import RelayConfig
+internal import RelayModel
 package import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // What plugins ask: each request is checked, authorised, stored and only then answered.

@@ -1,7 +1,10 @@
 internal import FoundationEssentials
 internal import PiRPC
+package import RelayHome
+package import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 package import RelayWire
 
 /// The services that plugins offer, and what is done while one is away. Their requests are stateless, so a restarted

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

@@ -1,3 +1,4 @@
+internal import RelayText
 internal import RelayWire
 
 /// The text of one message of the agent on its way to a platform: what has been fixed in finished messages, and what

@@ -1,4 +1,5 @@
 internal import PiRPC
+internal import RelayText
 
 /// The words for pi's rarer events.
 struct NoticeText {

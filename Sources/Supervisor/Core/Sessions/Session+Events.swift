@@ -1,6 +1,9 @@
+internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
+internal import ProcessSupervision
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 

@@ -1,5 +1,10 @@
+internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
+internal import ProcessSupervision
+internal import RelayHome
+internal import RelayLogging
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 

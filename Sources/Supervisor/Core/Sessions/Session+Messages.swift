@@ -1,8 +1,10 @@
+internal import AgentRuntime
 internal import DequeModule
 internal import PiRPC
 internal import RelayConfig
+package import RelayModel
 internal import RelayPipes
-package import RelayStore
+internal import RelayStore
 
 // What people give to a session: messages, one of which is with pi at a time, and changes of those that wait.
 extension Session {

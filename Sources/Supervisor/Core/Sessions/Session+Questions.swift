@@ -1,5 +1,7 @@
+internal import AgentRuntime
 internal import PiRPC
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayWire
 

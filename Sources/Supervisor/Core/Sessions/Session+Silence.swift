@@ -1,5 +1,7 @@
+internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
+internal import ProcessSupervision
 internal import RelayConfig
 internal import RelayPipes
 internal import RelayWire

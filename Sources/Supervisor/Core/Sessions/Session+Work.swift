@@ -1,8 +1,11 @@
+internal import AgentRuntime
 internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
+internal import ProcessSupervision
 internal import RelayConfig
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 internal import RelayWire

@@ -1,10 +1,14 @@
+internal import AgentRuntime
 internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 package import PiRPC
+internal import ProcessSupervision
 internal import RelayConfig
+package import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 /// One session of the agent: a queue of messages, and a pi process started when there is one to work on.

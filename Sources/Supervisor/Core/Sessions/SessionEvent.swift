@@ -1,5 +1,6 @@
 package import PiRPC
-package import RelayStore
+package import RelayModel
+internal import RelayStore
 package import RelayWire
 
 /// What happens in a session, for those who watch it.
@@ -41,89 +42,3 @@ package enum SessionEvent: Sendable, Equatable {
 
 /// Work that takes its time and is told while it does.
 package enum ProgressKind: String, Sendable { case compaction, retry }
-
-/// How a run ended.
-package enum RunEnd: Sendable, Equatable {
-  case completed
-  case aborted
-  /// The person took the message back, and the agent did not take it.
-  case withdrawn
-  /// Text for the person: what went wrong and what to do.
-  case failed(String)
-  /// The same, where the agent has no memory of the message, so that it may be run again.
-  case forgotten(String, Prompt)
-  /// The agent took the message without a run: one of its own commands.
-  case handled
-
-  /// For a message that was said to be with the agent.
-  static let notTaken = "🗑️ The agent did not take that message after all: it is withdrawn, and does not run."
-
-  /// Text for the person; nil where nothing went wrong.
-  var problem: String? {
-    switch self {
-    case .failed(let why), .forgotten(let why, _): why
-    case .completed, .aborted, .withdrawn, .handled: nil
-    }
-  }
-
-  var outcome: MessageSettled.Outcome {
-    switch self {
-    case .completed: .answered
-    case .aborted, .withdrawn: .stopped
-    case .failed, .forgotten: .failed
-    case .handled: .handled
-    }
-  }
-}
-
-/// A message on its way to the agent.
-package struct Prompt: Codable, Sendable, Equatable {
-  package var key: MessageKey
-  /// As the agent gets it, before attachments.
-  package var text: String
-  /// As the person typed it.
-  package var typed: String
-  package var attachments: [Attachment]
-  package var spoolFolder: String
-  package var proxy: String?
-  /// Hosts that the messenger's attachments come from.
-  package var hosts: [String]?
-  /// How often the agent ended before it had taken this message.
-  package var attempts = 0
-  /// It may have reached an earlier life of the agent; `entryBefore` is the session's last entry before that.
-  package var isUncertain = false
-  /// Taken already, by an earlier daemon or on the owner's behalf: no full queue refuses it.
-  package var isAdmitted = false
-  /// It was withdrawn while it was on its way: where the agent does not have it, it is not to be given.
-  package var isWithdrawn = false
-  package var entryBefore: String?
-
-  package init(
-    key: MessageKey, text: String, typed: String, attachments: [Attachment] = [], spoolFolder: String = "",
-    proxy: String? = nil
-  ) {
-    self.key = key
-    self.text = text
-    self.typed = typed
-    self.attachments = attachments
-    self.spoolFolder = spoolFolder
-    self.proxy = proxy
-  }
-}
-
-/// How a session is doing, for `/status` and `pi-relayd sessions`.
-package struct SessionStatus: Sendable, Codable, Equatable {
-  package enum Activity: String, Sendable, Codable { case stopped, starting, idle, working, compacting }
-
-  package var id: String
-  package var name: String
-  package var directory: String
-  package var activity: Activity
-  package var model: String?
-  package var pid: Int32?
-  package var queued: Int
-  package var openDialogs: Int
-  package var sessionFile: String?
-  package var restarts: Int
-  package var isDemo: Bool
-}

@@ -1,3 +1,6 @@
+internal import AgentRuntime
+internal import ProcessSupervision
+internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
 

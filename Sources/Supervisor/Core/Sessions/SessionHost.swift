@@ -1,7 +1,11 @@
+internal import AgentRuntime
 internal import FoundationEssentials
+internal import ProcessSupervision
 package import RelayConfig
+package import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 
 /// All sessions of this daemon.
 package actor SessionHost {

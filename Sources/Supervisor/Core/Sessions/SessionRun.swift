@@ -1,4 +1,5 @@
 internal import PiRPC
+internal import RelayModel
 internal import RelayStore
 
 /// What is known of the run that a prompt started. A pure value: the session feeds it what pi says.

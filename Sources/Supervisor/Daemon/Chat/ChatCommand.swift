@@ -2,6 +2,7 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+internal import RelayHome
 import RelayPipes
 import RelayWire
 import Supervisor

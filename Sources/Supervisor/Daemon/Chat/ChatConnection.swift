@@ -1,4 +1,5 @@
 import Glibc
+internal import RelayHome
 import RelayPipes
 import RelayWire
 import Supervisor

@@ -1,3 +1,4 @@
+internal import RelayModel
 import RelayPipes
 import RelayWire
 import Supervisor

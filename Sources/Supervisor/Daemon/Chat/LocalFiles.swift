@@ -7,6 +7,10 @@ struct LocalFiles {
 
   struct Failure: Error, CustomStringConvertible {
     let description: String
+
+    package init(description: String) {
+      self.description = description
+    }
   }
 
   /// The message of a line and its attachment, if it has one.

@@ -1,4 +1,6 @@
 internal import Glibc
+internal import ProcessSupervision
+internal import RelayHome
 internal import RelayPipes
 package import RelayWire
 

@@ -1,0 +1,122 @@
+internal import FoundationEssentials
+internal import Glibc
+package import ProcessSupervision
+internal import RelayPipes
+internal import RelayWire
+
+/// The agent that sessions run: pi, or the demo agent where pi cannot be used.
+package struct AgentProgram: Codable, Sendable, Equatable {
+  package var path: String
+  package var version: String?
+  /// It takes `--session-id`; older releases take `--session FILE`.
+  package var takesSessionID: Bool
+  package var isDemo: Bool
+  /// Why the demo agent is used, and what to do about it.
+  package var demoReason: String?
+}
+
+package struct AgentUnavailable: Error, Sendable, Equatable, CustomStringConvertible {
+  package let description: String
+
+  package init(description: String) {
+    self.description = description
+  }
+}
+
+/// Finds out which agent there is.
+package struct AgentProbe: Sendable {
+  package var configured: String?
+  /// The setting that names it.
+  package var setting = "pi.executable"
+  package var demoAgent: String?
+  package var environment: [String: String]
+  package var guardian: Guardian?
+  package var clock: any Clock<Duration>
+  /// Environment variables that agents must not see.
+  package var secrets: @Sendable () -> Set<String> = { [] }
+
+  package init(
+    configured: String?, demoAgent: String?, environment: [String: String], guardian: Guardian?,
+    clock: any Clock<Duration>
+  ) {
+    self.configured = configured
+    self.demoAgent = demoAgent
+    self.environment = environment
+    self.guardian = guardian
+    self.clock = clock
+  }
+
+  /// Looks for pi and asks it what it can do; takes a second or two.
+  package func find() async throws(AgentUnavailable) -> AgentProgram {
+    let name = configured ?? "pi"
+    guard let path = Self.resolve(name, searchPath: environment["PATH"] ?? "") else {
+      if configured != nil {
+        throw AgentUnavailable(description: "\(setting) names \(name), which is not there; correct relay.yaml")
+      }
+      return try demo("no pi was found on PATH; install it with: npm install -g @earendil-works/pi-coding-agent")
+    }
+    let help = await run(path, ["--help"])
+    guard help.exit == .exited(0) else {
+      var excerpt = ErrorExcerpt()
+      for line in help.errors { excerpt.append(line) }
+      let words = excerpt.firstError.map { ": \($0)" } ?? ""
+      let problem = "\(path) does not run (\(help.exit)\(words)); a current Node.js may be missing"
+      if configured != nil { throw AgentUnavailable(description: problem) }
+      return try demo(problem)
+    }
+    let version = await run(path, ["--version"]).output.last
+    let program = AgentProgram(
+      path: path, version: version, takesSessionID: help.output.contains { $0.contains("--session-id") },
+      isDemo: false)
+    if configured == nil, let problem = await modelProblem(path) { return try demo(problem) }
+    return program
+  }
+
+  private func demo(_ reason: String) throws(AgentUnavailable) -> AgentProgram {
+    guard let demoAgent, access(demoAgent, X_OK) == 0 else {
+      throw AgentUnavailable(description: "there is no agent to run: \(reason)")
+    }
+    return AgentProgram(path: demoAgent, version: "demo", takesSessionID: true, isDemo: true, demoReason: reason)
+  }
+
+  /// Asks pi for its models; none means that no key is configured.
+  private func modelProblem(_ path: String) async -> String? {
+    let answer = await run(
+      path, ["--mode", "rpc", "--no-session"], input: "{\"id\":\"probe\",\"type\":\"get_available_models\"}\n",
+      until: { $0.contains("\"id\":\"probe\"") })
+    guard let line = answer.output.first(where: { $0.contains("\"id\":\"probe\"") }) else {
+      return "\(path) did not answer; run it by hand to see why"
+    }
+    if line.contains("\"models\":[]") {
+      return "\(path) has no model to use; run pi and type /login, or set a key such as ANTHROPIC_API_KEY"
+    }
+    return nil
+  }
+
+  private func run(
+    _ path: String, _ arguments: [String], input: String? = nil,
+    until: @escaping @Sendable (String) -> Bool = { _ in false }
+  ) async -> CapturedRun {
+    let environment = ChildEnvironment.agent(
+      from: environment, secrets: secrets(), additions: ["PI_OFFLINE": "1"], markers: guardian.map { [$0.marker] } ?? []
+    )
+    do {
+      return try await CapturedRun(
+        .init(name: "probe of \(path)", path: path, arguments: arguments, environment: environment),
+        guardian: guardian, input: input, limit: .seconds(20), clock: clock, until: until)
+    } catch {
+      return CapturedRun(failure: error)
+    }
+  }
+
+  /// The executable a name stands for: a path, or the first of that name on the search path.
+  package static func resolve(_ name: String, searchPath: String) -> String? {
+    if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
+    for folder in searchPath.split(separator: ":") {
+      let path = "\(folder)/\(name)"
+      var status = stat()
+      if access(path, X_OK) == 0, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return path }
+    }
+    return nil
+  }
+}

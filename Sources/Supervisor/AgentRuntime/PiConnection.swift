@@ -1,0 +1,373 @@
+internal import Glibc
+package import PiRPC
+package import ProcessSupervision
+package import RelayLogging
+package import RelayPipes
+internal import RelayWire
+
+/// Why a command of ours got no answer from pi.
+package enum PiError: Error, Sendable, Equatable, CustomStringConvertible {
+  case timedOut(command: String)
+  case ended
+  case unsendable(String)
+
+  package var description: String {
+    switch self {
+    case .timedOut(let command): "the agent did not answer \(command) in time"
+    case .ended: "the agent has ended"
+    case .unsendable(let why): "the agent could not be told: \(why)"
+    }
+  }
+}
+
+/// One life of a pi process: its events as they come, and commands answered by id.
+package final class PiConnection: Sendable {
+  package enum Incoming: Sendable {
+    /// Deltas since the last item, joined.
+    case text(String)
+    case event(PiEvent)
+    /// An answer, for whoever asked: in its place among the events, so that who hears it knows what came before.
+    case answer(Answer)
+    /// Output has ended; nothing follows.
+    case end
+  }
+
+  package struct Answer: Sendable {
+    let response: PiResponse
+    fileprivate let continuation: CheckedContinuation<PiResponse, any Error>
+
+    package func deliver() { continuation.resume(returning: response) }
+    fileprivate func drop() { continuation.resume(throwing: PiError.ended) }
+  }
+
+  private struct State {
+    var nextID = 1
+    var waiting: [String: (command: String, continuation: CheckedContinuation<PiResponse, any Error>)] = [:]
+    /// Ids in the order of sending, for failures that come without one.
+    var order: [String] = []
+    var ended = false
+  }
+
+  package let child: ChildProcess
+  package let incoming: Mailbox<Incoming>
+  private let text: @Sendable (String) -> Void
+  private let outbox: Outbox
+  private let clock: any Clock<Duration>
+  private let state = Locked(State())
+  private let stream: Locked<PiStream>
+  private let readers = Locked<(output: LineReader, errors: LineReader)?>(nil)
+  private let noise: @Sendable (String) -> Void
+  private let excerpt: Locked<ErrorExcerpt>
+  /// Closed when standard error has been read to its end; nil from then on.
+  private let waitingForErrors = Locked<[Mailbox<Void>]?>([])
+  private let now: @Sendable () -> Duration
+  private let output: Locked<(last: Duration, next: (@Sendable () -> Void)?)>
+
+  /// pi's lines may hold images: far longer than a plugin's.
+  static let maximumLineLength = 64 << 20
+
+  /// Starts pi and begins to read.
+  ///
+  /// - Parameter text: told of deltas straight away while the reader of `incoming` waits, having handled all that came
+  ///   before: a delta then need not wake it. Called on the loop's thread.
+  package convenience init(
+    _ request: ChildProcess.Request, guardian: Guardian?, log: LogFile, wantsToolImages: Bool,
+    clock: any Clock<Duration>, text: @escaping @Sendable (String) -> Void
+  ) throws {
+    let (child, pipes) = try ChildProcess.spawn(request, guardian: guardian)
+    self.init(child, pipes, PiStream(wantsToolImages: wantsToolImages), log: log, clock: clock, text: text)
+    try start()
+  }
+
+  /// One life between two commands, for another program to go on with.
+  package struct Handover: Codable, Sendable {
+    package var child: ChildProcess.Handover
+    package var input: Int32
+    package var output: Int32
+    package var error: Int32
+    var held: [UInt8]
+    var heldErrors: [UInt8]
+    var nextID: Int
+    var dialect: PiStream.Dialect
+  }
+
+  /// Goes on with a pi that the program this process was before has held. `start` begins to read.
+  package convenience init(
+    _ handover: Handover, guardian: Guardian?, log: LogFile, wantsToolImages: Bool, clock: any Clock<Duration>,
+    text: @escaping @Sendable (String) -> Void
+  ) throws {
+    self.init(
+      try ChildProcess.adopt(handover.child, guardian: guardian),
+      ChildProcess.Pipes(input: handover.input, output: handover.output, error: handover.error),
+      PiStream(handover.dialect, wantsToolImages: wantsToolImages), held: handover.held,
+      heldErrors: handover.heldErrors, nextID: handover.nextID, log: log, clock: clock, text: text)
+  }
+
+  private init(
+    _ child: ChildProcess, _ pipes: ChildProcess.Pipes, _ stream: PiStream, held: [UInt8] = [],
+    heldErrors: [UInt8] = [], nextID: Int = 1, log: LogFile, clock: any Clock<Duration>,
+    text: @escaping @Sendable (String) -> Void
+  ) {
+    self.child = child
+    self.clock = clock
+    self.text = text
+    now = clock.reading
+    output = Locked((now(), nil))
+    outbox = Outbox(descriptor: pipes.input, limit: 256 << 20)
+    incoming = Mailbox(merge: { last, new in
+      guard case .text(let more) = new, case .text(let text) = last else { return false }
+      last = .text(text + more)
+      return true
+    })
+    excerpt = Locked(ErrorExcerpt())
+    noise = { line in EventLoop.logs.perform { log.write(line) } }
+    self.stream = Locked(stream)
+    state.withLock { $0.nextID = nextID }
+    let excerpt = excerpt
+    let reader = LineReader(
+      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, held: held, turn: .shared,
+      handlers: .init(
+        chunk: { [weak self] in self?.take($0, &$1) },
+        rest: { [weak self] in self?.takeRest($0) },
+        end: { [weak self] in self?.end() }))
+    let errors = LineReader(
+      descriptor: pipes.error, maximumLineLength: 64 * 1024, held: heldErrors, loop: .logs,
+      handlers: .init(
+        line: { framed in
+          switch framed {
+          case .line(let bytes), .unfinished(let bytes):
+            log.write(bytes)
+            let line = String(decoding: bytes.prefix(1_000), as: UTF8.self)
+            excerpt.withLock { $0.append(line) }
+          case .tooLong(let length), .dismissed(let length): log.write("[a line of \(ByteCount(length)) was left out]")
+          }
+        },
+        end: { [waitingForErrors] in
+          let waiting = waitingForErrors.withLock { waiting in
+            defer { waiting = nil }
+            return waiting ?? []
+          }
+          for mailbox in waiting { mailbox.close() }
+        }))
+    readers.withLock { $0 = (reader, errors) }
+  }
+
+  /// Begins to read.
+  package func start() throws {
+    guard let (reader, errors) = readers.withLock({ $0 }) else { return }
+    try errors.start()
+    try reader.start()
+    child.onExit { _ in
+      reader.closeSoon()
+      errors.closeSoon()
+    }
+  }
+
+  /// Reads nothing more until `resume`.
+  ///
+  /// - Returns: nil while a command is unanswered, more is to be written, or what came has not been heard yet.
+  package func hold() async -> Handover? {
+    guard let (reader, errors) = readers.withLock({ $0 }), !child.hasEnded,
+      let (output, held) = await reader.hold(), let (error, heldErrors) = await errors.hold(),
+      let input = outbox.idleDescriptor, let dialect = stream.withLock({ $0.dialect }), incoming.isAwaited
+    else { return nil }
+    return state.withLock { state in
+      guard !state.ended, state.waiting.isEmpty else { return nil }
+      return Handover(
+        child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
+        nextID: state.nextID + Int(Peer.idsSkipped), dialect: dialect)
+    }
+  }
+
+  package func resume() {
+    guard let (reader, errors) = readers.withLock({ $0 }) else { return }
+    reader.resume()
+    errors.resume()
+  }
+
+  /// True once pi's output has ended. Its exit may be heard of a moment later.
+  package var hasEnded: Bool { state.withLock { $0.ended } }
+
+  /// For how long pi has said nothing by itself.
+  package var silence: Duration { output.withLock { now() - $0.last } }
+
+  /// Calls back once, on the loop's thread, when pi next says something by itself.
+  package func onNextOutput(_ body: @escaping @Sendable () -> Void) { output.withLock { $0.next = body } }
+
+  /// Returns when standard error has been read to its end: the exit may be heard of first. A child of pi may hold it open,
+  /// and is not waited for long.
+  package func readErrors() async {
+    let end = Mailbox<Void>()
+    waitingForErrors.withLock { waiting in if waiting == nil { end.close() } else { waiting?.append(end) } }
+    do { try await withDeadline(.seconds(1), clock: clock) { _ = await end.next() } } catch {
+      noise("[standard error is still open after the agent's end]")
+    }
+  }
+
+  /// Why pi did not start, in the words of its standard error.
+  package var firstError: String? { excerpt.withLock { $0.firstError } }
+
+  /// Why pi ended, in the words of its standard error.
+  package var lastError: String? { excerpt.withLock { $0.lastError } }
+
+  /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
+  package var sendsWholeMessages: Bool? { stream.withLock { $0.sendsWholeMessages } }
+
+  /// Nobody listens any more: who waits for an answer is told.
+  package func stopListening() {
+    incoming.close()
+    for case .answer(let answer) in incoming.drain() { answer.drop() }
+  }
+
+  // MARK: - Commands
+
+  /// Sends a command and waits for its answer; a refusal is an answer too.
+  package func send(_ command: PiCommand, within limit: Duration?) async throws(PiError) -> PiResponse {
+    let id = state.withLock { state in
+      defer { state.nextID += 1 }
+      return "relay-\(state.nextID)"
+    }
+    do {
+      return try await withDeadline(limit, clock: clock) { [self] in
+        try await withTaskCancellationHandler {
+          try await withCheckedThrowingContinuation { write(command, id, $0) }
+        } onCancel: {
+          settle(id)?.resume(throwing: PiError.ended)
+        }
+      }
+    } catch let error as PiError {
+      throw error
+    } catch is DeadlineExceeded {
+      throw .timedOut(command: command.name)
+    } catch {
+      throw .ended
+    }
+  }
+
+  private func write(
+    _ command: PiCommand, _ id: String, _ continuation: CheckedContinuation<PiResponse, any Error>
+  ) {
+    let registered = state.withLock { state in
+      guard !state.ended else { return false }
+      state.waiting[id] = (command.name, continuation)
+      state.order.append(id)
+      return true
+    }
+    guard registered else {
+      continuation.resume(throwing: PiError.ended)
+      return
+    }
+    do {
+      try outbox.send(command.line(id: id))
+    } catch {
+      settle(id)?.resume(throwing: PiError.unsendable("\(error)"))
+    }
+  }
+
+  private func settle(_ id: String) -> CheckedContinuation<PiResponse, any Error>? {
+    state.withLock { Self.settle(id, &$0) }
+  }
+
+  private static func settle(_ id: String, _ state: inout State) -> CheckedContinuation<PiResponse, any Error>? {
+    guard let waiting = state.waiting.removeValue(forKey: id) else { return nil }
+    state.order.removeAll { $0 == id }
+    return waiting.continuation
+  }
+
+  /// Answers a dialog. Nothing comes back.
+  package func answer(_ dialog: String, _ answer: PiDialogAnswer) throws(PiError) {
+    do {
+      try outbox.send(answer.line(id: dialog))
+    } catch {
+      throw .unsendable("\(error)")
+    }
+  }
+
+  /// Ends pi: end of input first, which it obeys within a moment when idle.
+  @discardableResult
+  package func stop(grace: Duration = .seconds(3)) async -> ChildExit {
+    outbox.finish()
+    let exit = await child.tearDown([.wait(grace), .terminate(then: .seconds(2))], clock: clock)
+    readers.withLock { $0 }?.output.close()
+    return exit
+  }
+
+  // MARK: - Only on the loop's thread
+
+  private func take(_ chunk: UnsafeRawBufferPointer, _ framer: inout LineFramer) {
+    take(stream.withLock { $0.read(chunk, with: &framer) })
+  }
+
+  /// Notes that pi has said something by itself: the answer to a command of ours says nothing of its work.
+  private func noteOutput() {
+    let next = output.withLock { output in
+      defer { output = (now(), nil) }
+      return output.next
+    }
+    next?()
+  }
+
+  private func take(_ items: [PiStream.Item]) {
+    for item in items {
+      switch item {
+      case .text(let more):
+        noteOutput()
+        if incoming.isAwaited { text(more) } else { incoming.post(.text(more)) }
+      case .event(let event): take(event)
+      case .tooLong(let length): noise("[a line of \(ByteCount(length)) from the agent was skipped]")
+      }
+    }
+  }
+
+  private func takeRest(_ framed: FramedLine) {
+    guard case .unfinished(let bytes) = framed else { return }
+    noise("[the agent's output ended without a newline, after \(ByteCount(bytes.count)) of a line]")
+    take(stream.withLock { $0.readUnfinished(bytes) })
+  }
+
+  private func take(_ event: PiEvent) {
+    switch event {
+    case .response(let response):
+      if let waiter = waiter(for: response) {
+        let isTaken = incoming.post(.answer(Answer(response: response, continuation: waiter)))
+        if !isTaken { waiter.resume(throwing: PiError.ended) }
+      } else {
+        noteOutput()
+        // A second answer to the same prompt is how older releases reject one.
+        incoming.post(.event(event))
+      }
+    case .noise(let beginning):
+      noteOutput()
+      noise("[not an event] \(beginning)")
+    default:
+      noteOutput()
+      incoming.post(.event(event))
+    }
+  }
+
+  private func waiter(for response: PiResponse) -> CheckedContinuation<PiResponse, any Error>? {
+    state.withLock { state in
+      if let id = response.id { return Self.settle(id, &state) }
+      // Older releases answer an unknown command, and any command whose handler threw, without its id.
+      let match = state.order.first { id in
+        response.command == "parse" || response.command == nil || state.waiting[id]?.command == response.command
+      }
+      return match.flatMap { Self.settle($0, &state) }
+    }
+  }
+
+  private func end() {
+    let waiting = state.withLock { state in
+      state.ended = true
+      defer {
+        state.waiting = [:]
+        state.order = []
+      }
+      return state.waiting.values.map(\.continuation)
+    }
+    outbox.abandon()
+    incoming.post(.end)
+    incoming.close()
+    for waiter in waiting { waiter.resume(throwing: PiError.ended) }
+  }
+}

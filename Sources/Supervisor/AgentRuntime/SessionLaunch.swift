@@ -1,0 +1,69 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import ProcessSupervision
+package import RelayConfig
+package import RelayHome
+
+/// How the agent of one session is started.
+package struct SessionLaunch {
+  package let arguments: [String]
+  package let environment: [String: String]
+  /// Where pi may have written the session.
+  package let sessionFiles: [String]
+  private let directory: String
+  /// Nothing tells pi to keep sessions elsewhere than it does by itself.
+  private let isPlaceKnown: Bool
+
+  /// - Parameters:
+  ///   - memory: where the session is kept, if not where pi keeps all.
+  ///   - surroundings: the environment that the agent's is made of.
+  package init(
+    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, memory: SessionMemory?,
+    folders: Folders, surroundings: [String: String]
+  ) {
+    self.directory = directory
+    var arguments = ["--mode", "rpc"]
+    var environment = pi.environment
+    let file = "\(memory?.folder ?? folders.sessions)/\(id).jsonl"
+    arguments += program.takesSessionID ? ["--session-id", id] : ["--session", file]
+    if let memory, program.takesSessionID { arguments += ["--session-dir", memory.folder] }
+    if let provider = pi.provider { arguments += ["--provider", provider] }
+    if let model { arguments += ["--model", model] }
+    // The demo keeps its sessions out of pi's own folder.
+    if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(folders.state)/demo-agent" }
+    self.arguments = arguments + pi.arguments
+    self.environment = environment
+    let all = surroundings.merging(environment) { $1 }
+    isPlaceKnown = !pi.arguments.contains("--session-dir") && all["PI_CODING_AGENT_SESSION_DIR"] == nil
+    sessionFiles =
+      program.takesSessionID
+      ? (memory.map { [$0.folder] } ?? Self.folders(forDirectory: directory, environment: all))
+        .flatMap { Self.files(ofSession: id, in: $0) }
+      : [file]
+  }
+
+  /// True where pi has written nothing of the session; false where pi may keep it in another place.
+  package var hasSavedNothing: Bool { isPlaceKnown && !sessionFiles.contains { access($0, F_OK) == 0 } }
+
+  /// Sees to it that pi finds what it needs.
+  package func prepare() throws {
+    guard access(directory, X_OK) == 0 else { throw SpawnError.missingDirectory(path: directory) }
+  }
+
+  private static func files(ofSession id: String, in folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasSuffix("_\(id).jsonl") }.map { "\(folder)/\($0)" }
+  }
+
+  /// Where pi keeps sessions that it knows by their ids: a folder for each working directory, whose name is its path.
+  private static func folders(forDirectory directory: String, environment: [String: String]) -> [String] {
+    let root = environment["PI_CODING_AGENT_DIR"] ?? (environment["HOME"] ?? "") + "/.pi/agent"
+    let real = realpath(directory, nil).map { path in
+      defer { free(path) }
+      return String(cString: path)
+    }
+    return Set([directory, real ?? directory]).map { path in
+      "\(root)/sessions/--\(path.split(separator: "/").joined(separator: "-").replacing(":", with: "-"))--"
+    }
+  }
+}

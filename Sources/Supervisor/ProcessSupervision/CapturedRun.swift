@@ -1,0 +1,84 @@
+internal import RelayPipes
+internal import RelayWire
+
+/// A program run to its end: what it said, and how it ended.
+package struct CapturedRun: Sendable {
+  package let exit: ChildExit
+  package let output: [String]
+  package let errors: [String]
+
+  /// One that could not be started.
+  package init(failure: any Error) {
+    exit = .exited(127)
+    output = []
+    errors = ["\(failure)"]
+  }
+
+  /// Lines kept of each stream.
+  package static let mostLines = 1_000
+
+  /// - Parameters:
+  ///   - input: what it reads; nil for the end of file at once.
+  ///   - limit: after which it is ended.
+  ///   - until: its input ends at the line of output for which this says so.
+  package init(
+    _ request: ChildProcess.Request, guardian: Guardian?, input: String? = nil, limit: Duration,
+    clock: any Clock<Duration>, until: @escaping @Sendable (String) -> Bool = { _ in false }
+  ) async throws(SpawnError) {
+    var started: (ChildProcess, ChildProcess.Pipes)?
+    while started == nil {
+      await SpawnGate.shared.wait()
+      do {
+        started = try ChildProcess.spawn(request, guardian: guardian)
+      } catch {
+        guard case .postponed = error else { throw error }
+      }
+    }
+    guard let (child, pipes) = started else { throw .postponed(path: request.path) }
+    let outbox = Outbox(descriptor: pipes.input, limit: 1 << 16)
+    if let input {
+      // A child that is gone already reads nothing; its exit says so.
+      try? outbox.send(Array(input.utf8))
+    } else {
+      outbox.finish()
+    }
+    let output = Locked<[String]>([])
+    let errors = Locked<[String]>([])
+    let (ends, ended) = AsyncStream<Void>.makeStream()
+    let readers = [(pipes.output, output), (pipes.error, errors)].map { descriptor, lines in
+      Self.reader(of: descriptor, into: lines) { line in
+        if until(line) { outbox.finish() }
+      } end: {
+        ended.yield()
+      }
+    }
+    for reader in readers { do { try reader.start() } catch { reader.close() } }
+    exit = await child.tearDown([.wait(limit)], clock: clock)
+    // What it wrote may still be on its way; a grandchild that keeps the pipes open is not waited for.
+    try? await withDeadline(.seconds(1), clock: clock) {
+      var open = readers.count
+      for await _ in ends {
+        open -= 1
+        if open == 0 { return }
+      }
+    }
+    for reader in readers { reader.close() }
+    self.output = output.withLock { $0 }
+    self.errors = errors.withLock { $0 }
+  }
+
+  private static func reader(
+    of descriptor: Int32, into lines: Locked<[String]>, line tell: @escaping @Sendable (String) -> Void,
+    end: @escaping @Sendable () -> Void
+  ) -> LineReader {
+    LineReader(
+      descriptor: descriptor, maximumLineLength: 1 << 20,
+      handlers: .init(
+        line: { framed in
+          guard case .line(let bytes) = framed else { return }
+          let line = String(decoding: bytes, as: UTF8.self)
+          lines.withLock { if $0.count < mostLines { $0.append(line) } }
+          tell(line)
+        }, end: end))
+  }
+}

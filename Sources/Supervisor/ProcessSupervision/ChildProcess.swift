@@ -1,0 +1,257 @@
+internal import CLinux
+internal import Glibc
+internal import RelayPipes
+
+/// One life of one child: started as leader of its own process group, waited for, and ended together with the group.
+package final class ChildProcess: Sendable {
+  /// What to start.
+  package struct Request: Sendable {
+    /// For messages: `discord/work`, `session fix-tests`.
+    package var name: String
+    package var path: String
+    package var arguments: [String]
+    package var environment: [String: String]
+    package var directory: String?
+
+    package init(
+      name: String, path: String, arguments: [String] = [], environment: [String: String], directory: String? = nil
+    ) {
+      self.name = name
+      self.path = path
+      self.arguments = arguments
+      self.environment = environment
+      self.directory = directory
+    }
+  }
+
+  /// Our ends of the child's standard descriptors. Whoever holds them closes them.
+  package struct Pipes: Sendable {
+    package let input: Int32
+    package let output: Int32
+    package let error: Int32
+
+    package init(input: Int32, output: Int32, error: Int32) {
+      self.input = input
+      self.output = output
+      self.error = error
+    }
+  }
+
+  /// A step of ending a child, and how long it may take.
+  package enum Stage: Sendable, Equatable {
+    case wait(Duration)
+    case terminate(then: Duration)
+    case kill
+  }
+
+  package let pid: Int32
+  package let startTime: UInt64
+  private let guardian: Guardian?
+  private let outcome = Locked<Outcome>(.running([]))
+
+  private enum Outcome {
+    case running([@Sendable (ChildExit) -> Void])
+    case ended(ChildExit)
+  }
+
+  /// Descriptors that must be free before anything is started.
+  package static let descriptorReserve = 16
+
+  private init(pid: Int32, guardian: Guardian?) {
+    self.pid = pid
+    self.guardian = guardian
+    startTime = relay_process_start_time(pid)
+  }
+
+  /// Starts a child.
+  package static func spawn(_ request: Request, guardian: Guardian?) throws(SpawnError) -> (ChildProcess, Pipes) {
+    guard SpawnGate.shared.isOpen else { throw .postponed(path: request.path) }
+    try requireDescriptors(for: request.name)
+    var ends: [Int32] = []
+    func pipe() throws(SpawnError) -> (read: Int32, write: Int32) {
+      var pair: [Int32] = [0, 0]
+      let code = relay_pipe(&pair)
+      if code != 0 {
+        for end in ends { _ = close(end) }
+        throw .system(path: request.path, reason: String(cString: strerror(code)))
+      }
+      ends += pair
+      return (pair[0], pair[1])
+    }
+    let input = try pipe()
+    let output = try pipe()
+    let error = try pipe()
+    var pid: pid_t = 0
+    let code = start(request, input: input.read, output: output.write, error: error.write, &pid)
+    for end in [input.read, output.write, error.write] { _ = close(end) }
+    if code != 0 {
+      for end in [input.write, output.read, error.read] { _ = close(end) }
+      throw SpawnError(path: request.path, directory: request.directory, code: code)
+    }
+    let child = ChildProcess(pid: pid, guardian: guardian)
+    guardian?.record(child)
+    child.watch()
+    return (child, Pipes(input: input.write, output: output.read, error: error.read))
+  }
+
+  /// A child of this process, as another program that this process was before knew it.
+  package struct Handover: Codable, Sendable {
+    package var pid: Int32
+    package var startTime: UInt64
+  }
+
+  package var handover: Handover { Handover(pid: pid, startTime: startTime) }
+
+  /// Goes on watching a child after this process has become another program. One that has ended meanwhile is reaped
+  /// like any.
+  package static func adopt(_ handover: Handover, guardian: Guardian?) throws(SpawnError) -> ChildProcess {
+    let child = ChildProcess(pid: handover.pid, guardian: guardian)
+    guard child.startTime == handover.startTime else {
+      throw .system(path: "process \(handover.pid)", reason: "it is not the one that was handed over")
+    }
+    guardian?.record(child)
+    child.watch()
+    return child
+  }
+
+  private static func requireDescriptors(for name: String) throws(SpawnError) {
+    let limit = relay_descriptor_limit()
+    let used = Int(relay_open_descriptors())
+    guard limit > 0, used >= 0 else { return }
+    if limit - used < descriptorReserve { throw .fewDescriptors(name: name, free: limit - used) }
+  }
+
+  /// Within a guarded run, its mark: see `relay_guard_run`.
+  private static let run: [String: String] =
+    getenv(RELAY_RUN).map { [RELAY_RUN: String(cString: $0)] } ?? [:]
+
+  private static func start(
+    _ request: Request, input: Int32, output: Int32, error: Int32, _ pid: inout pid_t
+  ) -> Int32 {
+    let arguments = [request.path] + request.arguments
+    let environment = request.environment.merging(run) { given, _ in given }.map { "\($0.key)=\($0.value)" }
+    var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for pointer in argv + envp { free(pointer) } }
+    return request.path.withCString { path in
+      argv.withUnsafeMutableBufferPointer { argv in
+        envp.withUnsafeMutableBufferPointer { envp in
+          func spawn(_ directory: UnsafePointer<CChar>?) -> Int32 {
+            var raw = relay_spawn_request(
+              path: path, argv: argv.baseAddress, envp: envp.baseAddress, cwd: directory, standard_input: input,
+              standard_output: output, standard_error: error, new_session: 0)
+            return relay_spawn(&raw, &pid)
+          }
+          guard let directory = request.directory else { return spawn(nil) }
+          return directory.withCString { spawn($0) }
+        }
+      }
+    }
+  }
+
+  private func watch() {
+    let descriptor = relay_pidfd_open(pid)
+    guard descriptor >= 0 else {
+      // No descriptor to wait on: a thread waits instead.
+      LoopThread.start(name: "relay-wait") { [self] in
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        end(status)
+      }
+      return
+    }
+    let token = Locked<EventLoop.Token?>(nil)
+    let reap: EventLoop.Callback = { [self] _ in
+      var status: Int32 = 0
+      guard waitpid(pid, &status, WNOHANG) == pid else { return }
+      if let token = token.withLock({ $0 }) { EventLoop.shared.close(token, descriptor) }
+      end(status)
+    }
+    // Registered from the loop's thread, so that the token is stored before the first callback.
+    EventLoop.shared.perform { [self] in
+      do {
+        let watched = try EventLoop.shared.watch(descriptor, .read, reap)
+        token.withLock { $0 = watched }
+      } catch {
+        _ = close(descriptor)
+        LoopThread.start(name: "relay-wait") { [self] in
+          var status: Int32 = 0
+          while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+          end(status)
+        }
+      }
+    }
+  }
+
+  private func end(_ status: Int32) {
+    // Whoever is left of the group has lost its leader; the kernel does not reuse the number while the group lives.
+    _ = kill(-pid, SIGKILL)
+    guardian?.forget(self)
+    let exit = ChildExit(status: status)
+    let waiting: [@Sendable (ChildExit) -> Void] = outcome.withLock { outcome in
+      guard case .running(let waiting) = outcome else { return [] }
+      outcome = .ended(exit)
+      return waiting
+    }
+    for tell in waiting { tell(exit) }
+  }
+
+  /// Calls `tell` once the child has ended and has been reaped; at once if it has.
+  package func onExit(_ tell: @escaping @Sendable (ChildExit) -> Void) {
+    let ended: ChildExit? = outcome.withLock { outcome in
+      switch outcome {
+      case .ended(let exit): return exit
+      case .running(let waiting):
+        outcome = .running(waiting + [tell])
+        return nil
+      }
+    }
+    if let ended { tell(ended) }
+  }
+
+  /// Waits until the child has ended and has been reaped.
+  package func exit() async -> ChildExit {
+    await withCheckedContinuation { continuation in onExit { continuation.resume(returning: $0) } }
+  }
+
+  package var hasEnded: Bool {
+    outcome.withLock { if case .ended = $0 { true } else { false } }
+  }
+
+  /// Sends a signal to the whole group, unless the child has been reaped.
+  package func signal(_ number: Int32) {
+    outcome.withLock { outcome in
+      if case .running = outcome { _ = kill(-pid, number) }
+    }
+  }
+
+  /// Ends the child, one stage after another until it is gone. The last stage is always SIGKILL.
+  @discardableResult
+  package func tearDown(_ stages: [Stage], clock: any Clock<Duration>) async -> ChildExit {
+    for stage in stages + [.kill] {
+      switch stage {
+      case .wait(let limit):
+        if let exit = await exit(within: limit, clock) { return exit }
+      case .terminate(let limit):
+        signal(SIGTERM)
+        if let exit = await exit(within: limit, clock) { return exit }
+      case .kill: signal(SIGKILL)
+      }
+    }
+    return await exit()
+  }
+
+  /// How it ended, or nil when it still runs after `limit`.
+  package func exit(within limit: Duration, _ clock: any Clock<Duration>) async -> ChildExit? {
+    let (exits, arrival) = AsyncStream<ChildExit>.makeStream()
+    onExit { exit in
+      arrival.yield(exit)
+      arrival.finish()
+    }
+    // Nil is the answer for a limit that passed, and for a caller that was cancelled.
+    return try? await withDeadline(limit, clock: clock) {
+      for await exit in exits { return exit }
+      throw CancellationError()
+    }
+  }
+}

@@ -1,0 +1,149 @@
+internal import CLinux
+internal import Glibc
+internal import RelayPipes
+
+/// The small process that ends our children when we are gone, kill -9 included.
+///
+/// A parent-death signal would not do: it is bound to the thread that forked, and it fires on re-execution.
+package final class Guardian: Sendable {
+  /// What every child carries in its environment, so that its descendants can be found.
+  package let marker: String
+  package static let markerName = "PI_RELAY_DAEMON"
+
+  private struct State {
+    var outbox: Outbox?
+    var process: ChildProcess?
+    var children: [Int32: UInt64] = [:]
+    var stopping = false
+    /// In a row, without a life of some length between them.
+    var ends = 0
+    var began = ContinuousClock.now
+  }
+
+  private let path: String
+  private let identity: String
+  private let endsLeftovers: Bool
+  private let state = Locked(State())
+  private let report: @Sendable (String) -> Void
+
+  /// - Parameters:
+  ///   - path: the guardian's executable.
+  ///   - identity: unique to this daemon's life.
+  ///   - report: told when the guardian had to be started again, or cannot be.
+  package init(
+    path: String, identity: String, endsLeftovers: Bool, report: @escaping @Sendable (String) -> Void
+  ) {
+    self.path = path
+    self.identity = identity
+    self.endsLeftovers = endsLeftovers
+    self.report = report
+    marker = "\(Self.markerName)=\(identity)"
+  }
+
+  /// Starts it, and again whenever it ends before `stop`.
+  package func start() throws(SpawnError) {
+    let request = ChildProcess.Request(name: "guardian", path: path, environment: [:])
+    let (child, pipes) = try ChildProcess.spawn(request, guardian: nil)
+    _ = close(pipes.output)
+    _ = close(pipes.error)
+    let outbox = Outbox(descriptor: pipes.input, limit: 1 << 20)
+    let (known, old) = state.withLock { state in
+      defer {
+        state.outbox = outbox
+        state.process = child
+        state.began = .now
+      }
+      return (state.children, state.outbox)
+    }
+    old?.abandon()
+    say("marker \(marker)")
+    say("leftovers \(endsLeftovers ? "kill" : "keep")")
+    for (pid, start) in known { say("+ \(pid) \(start)") }
+    child.onExit { [weak self] exit in self?.restart(after: exit) }
+  }
+
+  /// What the next program of this process needs to go on with the same guardian.
+  package struct Handover: Codable, Sendable {
+    var process: ChildProcess.Handover
+    package var input: Int32
+    package var identity: String
+  }
+
+  /// Nil while it is being started again, or has more to hear.
+  package var handover: Handover? {
+    state.withLock { state in
+      guard let process = state.process, !process.hasEnded, let input = state.outbox?.idleDescriptor else { return nil }
+      return Handover(process: process.handover, input: input, identity: identity)
+    }
+  }
+
+  /// Goes on with the guardian of the program that this process was before; it knows the children.
+  package func adopt(_ handover: Handover) throws(SpawnError) {
+    let process = try ChildProcess.adopt(handover.process, guardian: nil)
+    state.withLock { state in
+      state.process = process
+      state.outbox = Outbox(descriptor: handover.input, limit: 1 << 20)
+    }
+    process.onExit { [weak self] exit in self?.restart(after: exit) }
+  }
+
+  /// So many short lives in a row mean that it cannot run here.
+  private static let mostQuickEnds = 5
+  private static let quickEnd: Duration = .seconds(60)
+
+  private func restart(after exit: ChildExit) {
+    let (stopping, ends) = state.withLock { state in
+      state.ends = ContinuousClock.now - state.began < Self.quickEnd ? state.ends + 1 : 1
+      return (state.stopping, state.ends)
+    }
+    guard !stopping else { return }
+    guard ends <= Self.mostQuickEnds else {
+      report("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
+      return
+    }
+    report("the guardian ended with \(exit) and is started again")
+    startAgain()
+  }
+
+  private func startAgain() {
+    do {
+      try start()
+    } catch {
+      if case .postponed = error { return SpawnGate.shared.whenOpen { [weak self] in self?.startAgain() } }
+      report("the guardian could not be started again, so children would outlive a crash of the daemon: \(error)")
+    }
+  }
+
+  package func record(_ child: ChildProcess) {
+    state.withLock { $0.children[child.pid] = child.startTime }
+    say("+ \(child.pid) \(child.startTime)")
+  }
+
+  package func forget(_ child: ChildProcess) {
+    state.withLock { _ = $0.children.removeValue(forKey: child.pid) }
+    say("- \(child.pid)")
+  }
+
+  /// Lets it go, as on our own orderly end.
+  package func stop() {
+    let outbox = state.withLock { state in
+      state.stopping = true
+      return state.outbox
+    }
+    outbox?.finish()
+  }
+
+  /// Ends what a session left behind outside its own group: everything with our marker and the session's.
+  package func endLeftovers(of sessionMarker: String, signal: Int32) -> Int {
+    Int(relay_signal_marked(sessionMarker, signal, getpid()))
+  }
+
+  private func say(_ line: String) {
+    guard let outbox = state.withLock({ $0.outbox }) else { return }
+    do {
+      try outbox.send(Array((line + "\n").utf8))
+    } catch {
+      // It has ended; `restart` says so and repeats everything to the next one.
+    }
+  }
+}

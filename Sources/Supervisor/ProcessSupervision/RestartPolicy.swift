@@ -1,0 +1,63 @@
+/// When to start something again that has ended. A pure value: no clock, no process.
+///
+/// Defaults: at once, then 0.25 s doubling to 60 s with jitter; five ends within 60 s mean `failing`, and the tries go on at the slow
+/// end. There is no giving up.
+package struct RestartPolicy: Sendable, Equatable {
+  package var firstDelay: Duration = .milliseconds(250)
+  package var longestDelay: Duration = .seconds(60)
+  /// Share of the delay that is drawn at random, 0…1: many plugins of one dead network do not return as one.
+  package var jitter = 0.25
+  package var failingCount = 5
+  package var failingWindow: Duration = .seconds(60)
+  /// Working this long, and having done something, wipes the slate.
+  package var healthyAfter: Duration = .seconds(60)
+
+  package init() {}
+
+  /// What is remembered of earlier ends.
+  package struct History: Sendable, Equatable, Codable {
+    /// Ends in a row without a healthy life between them.
+    package var failures = 0
+    /// When the last ones were, on whatever clock the caller uses.
+    package var recent: [Duration] = []
+    package init() {}
+
+    /// Times as ages, and ages as times.
+    package func flipped(at now: Duration) -> History {
+      var history = self
+      history.recent = recent.map { now - $0 }
+      return history
+    }
+  }
+
+  package struct Decision: Sendable, Equatable {
+    package var delay: Duration
+    package var failing: Bool
+  }
+
+  /// Records an end and says when to start again.
+  ///
+  /// - Parameters:
+  ///   - now: the time of the end.
+  ///   - uptime: how long the life lasted.
+  ///   - worked: whether it did something: answered a request or a ping.
+  ///   - random: 0…1.
+  package func next(
+    _ history: inout History, now: Duration, uptime: Duration, worked: Bool, random: Double
+  ) -> Decision {
+    if worked, uptime >= healthyAfter { history = History() }
+    history.failures += 1
+    history.recent = history.recent.filter { now - $0 < failingWindow } + [now]
+    if history.recent.count > failingCount { history.recent.removeFirst() }
+    let failing = history.recent.count >= failingCount
+    return Decision(delay: failing ? longestDelay : delay(failures: history.failures, random: random), failing: failing)
+  }
+
+  private func delay(failures: Int, random: Double) -> Duration {
+    guard failures > 1 else { return .zero }
+    var delay = firstDelay
+    for _ in 2..<max(2, min(failures, 64)) where delay < longestDelay { delay *= 2 }
+    delay = min(delay, longestDelay)
+    return delay * (1 - jitter * min(max(random, 0), 1))
+  }
+}

@@ -1,0 +1,110 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import RelayPipes
+
+/// Where a daemon keeps its things: one home, private to its user.
+package struct Folders: Sendable, Equatable {
+  package let home: String
+
+  package init(home: String) {
+    self.home = home
+  }
+
+  package static let homeVariable = "PI_RELAY_HOME"
+
+  /// `$PI_RELAY_HOME`, or `~/.pi/agent/relay`.
+  package init(environment: [String: String]) {
+    if let home = environment[Self.homeVariable], !home.isEmpty {
+      self.home = home.hasPrefix("/") ? home : FileManager.default.currentDirectoryPath + "/" + home
+    } else {
+      self.home = (environment["HOME"] ?? "/") + "/.pi/agent/relay"
+    }
+  }
+
+  package var plugins: String { home + "/plugins" }
+  package var logs: String { home + "/logs" }
+  package var run: String { home + "/run" }
+  package var state: String { home + "/state" }
+  /// Everything that must survive.
+  package var database: String { state + "/relay.db" }
+  /// What growing messages show.
+  package var streams: String { state + "/streams" }
+  package var socket: String { run + "/control.sock" }
+  package var lock: String { run + "/lock" }
+  package var daemonLog: String { logs + "/pi-relayd.log" }
+  /// Session files for releases of pi that cannot be given an id.
+  package var sessions: String { state + "/sessions" }
+  /// What is said to assistants.
+  package var assistantSessions: String { state + "/assistant" }
+
+  /// The configuration: in the home, or beside it.
+  package var configurationCandidates: [String] {
+    [home + "/relay.yaml", home.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/relay.yaml"]
+  }
+
+  package func log(_ name: String) -> String { "\(logs)/\(Self.fileName(name)).log" }
+  package func spool(_ instance: String) -> String { "\(state)/spool/\(Self.fileName(instance))" }
+  package func data(_ instance: String) -> String { "\(state)/plugins/\(Self.fileName(instance))" }
+
+  /// "+" stands in no plugin's name, so that no two share a file.
+  static func fileName(_ name: String) -> String { name.replacing("/", with: "+") }
+
+  /// Removes what an instance kept. For terminals, which come back under other names.
+  package func remove(_ instance: String) {
+    // What cannot be removed, or was never made, harms nobody.
+    for folder in [spool(instance), data(instance)] { try? FileManager.default.removeItem(atPath: folder) }
+  }
+
+  package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) {
+      self.description = description
+    }
+  }
+
+  /// Longest path of a Unix socket, without the terminating zero.
+  static let longestSocketPath = 107
+
+  /// Makes everything that is missing.
+  package func prepare() throws(Failure) {
+    if socket.utf8.count > Self.longestSocketPath {
+      throw Failure(
+        description: "the path of the control socket is too long (\(socket.utf8.count) bytes, at most "
+          + "\(Self.longestSocketPath)): \(socket); set PI_RELAY_HOME to a shorter path")
+    }
+    for folder in [home, plugins, logs, run, state, sessions, streams] { try makePrivate(folder) }
+  }
+
+  /// Makes a folder for this user only, with its parents; an existing one is made private.
+  package func makePrivate(_ folder: String) throws(Failure) {
+    var made = ""
+    for part in folder.split(separator: "/") {
+      made += "/" + part
+      if mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR {
+        throw Failure(description: "\(made) cannot be made: \(String(cString: strerror(errno)))")
+      }
+    }
+    var status = Glibc.stat()
+    guard stat(folder, &status) == 0 else {
+      throw Failure(description: "\(folder) cannot be read: \(String(cString: strerror(errno)))")
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      throw Failure(description: "\(folder) is in the way: it is not a folder; move it")
+    }
+    guard status.st_uid == geteuid() else {
+      throw Failure(description: "\(folder) belongs to another user; set PI_RELAY_HOME to a folder of your own")
+    }
+    if status.st_mode & 0o077 != 0, chmod(folder, 0o700) != 0 {
+      throw Failure(description: "\(folder) is open to others and cannot be made private; run: chmod 700 \(folder)")
+    }
+    guard access(folder, R_OK | W_OK | X_OK) == 0 else {
+      throw Failure(description: "\(folder) cannot be written: \(String(cString: strerror(errno)))")
+    }
+  }
+}
+
+/// What this build is.
+package enum Product {
+  package static let version = "0.1.0"
+}

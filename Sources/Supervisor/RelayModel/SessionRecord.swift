@@ -1,0 +1,53 @@
+package import RelayWire
+
+/// A session as it must be found again: pi keeps what was said in it.
+package struct SessionRecord: Sendable, Equatable {
+  package var id: String
+  package var name: String
+  package var directory: String
+  package var model: String?
+  package var wantsToolImages: Bool
+  package var role: SessionRole?
+  /// People have been told that the demo agent answers.
+  package var knowsDemo: Bool
+  /// The conversation that began it.
+  package var home: ConversationKey?
+  /// The model that its agent named last, as people are shown it.
+  package var shownModel: String?
+
+  package init(
+    id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil,
+    knowsDemo: Bool = false, home: ConversationKey? = nil, shownModel: String? = nil
+  ) {
+    self.id = id
+    self.name = name
+    self.directory = directory
+    self.model = model
+    self.wantsToolImages = wantsToolImages
+    self.role = role
+    self.knowsDemo = knowsDemo
+    self.home = home
+    self.shownModel = shownModel
+  }
+}
+
+/// What a session is for, where it is not for working with.
+package enum SessionRole: String, Sendable {
+  /// Of a conversation with the assistant.
+  case assistant
+  /// The same, with the one whose assistant it is.
+  case owner
+}
+
+/// A conversation and the session it talks to.
+package struct Binding: Sendable, Equatable {
+  package var key: ConversationKey
+  package var conversation: Conversation
+  package var session: String
+
+  package init(key: ConversationKey, conversation: Conversation, session: String) {
+    self.key = key
+    self.conversation = conversation
+    self.session = session
+  }
+}

@@ -1,0 +1,33 @@
+/// How a session is doing, for `/status` and `pi-relayd sessions`.
+package struct SessionStatus: Sendable, Codable, Equatable {
+  package enum Activity: String, Sendable, Codable { case stopped, starting, idle, working, compacting }
+
+  package var id: String
+  package var name: String
+  package var directory: String
+  package var activity: Activity
+  package var model: String?
+  package var pid: Int32?
+  package var queued: Int
+  package var openDialogs: Int
+  package var sessionFile: String?
+  package var restarts: Int
+  package var isDemo: Bool
+
+  package init(
+    id: String, name: String, directory: String, activity: Activity, model: String? = nil, pid: Int32? = nil,
+    queued: Int, openDialogs: Int, sessionFile: String? = nil, restarts: Int, isDemo: Bool
+  ) {
+    self.id = id
+    self.name = name
+    self.directory = directory
+    self.activity = activity
+    self.model = model
+    self.pid = pid
+    self.queued = queued
+    self.openDialogs = openDialogs
+    self.sessionFile = sessionFile
+    self.restarts = restarts
+    self.isDemo = isDemo
+  }
+}
