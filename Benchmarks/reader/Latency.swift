@@ -99,7 +99,7 @@ enum Latency {
       let arrived = now()
       guard count > 0 else { return }
       buffer.withUnsafeBytes { bytes in
-        framer.feed(UnsafeRawBufferPointer(rebasing: bytes[..<count]), judge: { _ in true }) { framed in
+        framer.feed(UnsafeRawBufferPointer(rebasing: bytes[..<count]), judge: { _ in .keep }) { framed in
           guard case .line(let line) = framed, let envelope = Envelope(line),
             case .request(.integer(let id), let method) = envelope.kind
           else { return }

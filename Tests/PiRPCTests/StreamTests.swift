@@ -70,6 +70,46 @@ import Testing
     #expect(items == ["noise \u{1B}]0;t\u{7}", "agentEnd(willRetry: nil)", "agentSettled"])
   }
 
+  private static let long = String(repeating: #"x\"{\\"#, count: LineFramer.judgedLength)
+  private static let longEnd = #"{"type":"agent_end","messages":[{"text":""# + long + #""},{"a":[{}]}]}"#
+  private static let longDelta =
+    #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"hi","partial":{"text":""#
+    + long + #""}},"message":{}}"#
+
+  /// Lines that begin with an object whose beginning says enough, and the items found in them.
+  private static let longLines: [(String, [String])] = [
+    (longEnd + settled, ["agentEnd(willRetry: nil)", "agentSettled"]),
+    (longEnd + " words " + settled, ["agentEnd(willRetry: nil)", "noise  words ", "agentSettled"]),
+    (longEnd + longDelta + settled, ["agentEnd(willRetry: nil)", "text hi", "agentSettled"]),
+    (longDelta + delta + settled, ["text hihi", "agentSettled"]),
+    (longEnd + "\r", ["agentEnd(willRetry: nil)"]),
+  ]
+
+  @Test(arguments: longLines.indices, [64, 4_096, 65_536, 1 << 20])
+  func `objects behind a long one on its line are heard, and the long one is not kept`(line: Int, chunk: Int) {
+    let (line, expected) = Self.longLines[line]
+    var framer = LineFramer(maximumLineLength: 4 * LineFramer.judgedLength + (1 << 20))
+    let items = Self.items(in: line + "\n" + Self.started + "\n", chunk: chunk, through: &framer)
+    // A long line that comes whole in one piece is not judged by its beginning.
+    let heard = Self.joined(items).map { $0.hasPrefix("agentEnd") ? "agentEnd(willRetry: nil)" : $0 }
+    #expect(heard == expected + ["agentStart"])
+  }
+
+  @Test(arguments: [64, 4_096, 65_536]) func `an object behind long noise is heard, and the noise is not kept`(
+    chunk: Int
+  ) {
+    let noise = String(repeating: "noise {\"a\": ", count: LineFramer.judgedLength)
+    var framer = LineFramer(maximumLineLength: 4 * LineFramer.judgedLength)
+    let items = Self.items(in: noise + Self.settled + "\n" + "words\n", chunk: chunk, through: &framer)
+    #expect(items == ["noise " + noise.prefix(200), "agentSettled", "noise words"])
+  }
+
+  @Test func `a long line of many objects is gone through once, however it arrives`() {
+    let line = String(repeating: Self.delta, count: 100_000)
+    #expect(
+      Self.joined(Self.items(in: line + "\n", chunk: 1 << 20)) == ["text " + String(repeating: "hi", count: 100_000)])
+  }
+
   @Test func `an event behind many cut ones is found`() {
     let line = String(repeating: #"{"type":"cut "#, count: 100) + Self.settled
     #expect(Self.items(in: line + "\n").last == "agentSettled")
@@ -99,7 +139,7 @@ import Testing
     var generator = SplitMix(seed: 20_261_124)
     let noise = ["\u{1B}]0;t\u{7}", "\u{1B}[32m", "\u{7}", "words", #"{"a":1}"#, "{", "}", "\"", "\\", "[1,"]
     for name in Recordings.all {
-      // A long line is judged by its beginning, depending on how it arrives, and what follows on it is lost.
+      // A long object may be judged by its beginning, depending on how it arrives, and then says less.
       let lines = try Recordings.lines(name).filter { line in
         line.count < LineFramer.judgedLength / 2 && (try? JSONCoding.decode(JSONValue.self, from: line))?["type"] != nil
       }
@@ -130,8 +170,12 @@ import Testing
   }
 
   private static func items(in text: String, chunk: Int = .max) -> [String] {
-    var stream = PiStream()
     var framer = LineFramer(maximumLineLength: 64 << 20)
+    return items(in: text, chunk: chunk, through: &framer)
+  }
+
+  private static func items(in text: String, chunk: Int, through framer: inout LineFramer) -> [String] {
+    var stream = PiStream()
     let bytes = Array(text.utf8)
     var items: [PiStream.Item] = []
     for start in stride(from: 0, to: bytes.count, by: min(chunk, bytes.count)) {

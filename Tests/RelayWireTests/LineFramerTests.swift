@@ -87,18 +87,19 @@ private func frame(_ input: [UInt8], chunk: Int, limit: Int = 1 << 20) -> [Strin
     #expect(frame(Array("one\n".utf8), chunk: 2) == ["one"])
   }
 
-  @Test func `a dismissed line is dropped after its beginning`() {
+  @Test func `an object that is not needed is dropped as it arrives, with what was cut of it`() {
     var framer = LineFramer(maximumLineLength: 64 << 20)
     var shown = 0
     var found: [String] = []
-    let input = [UInt8](repeating: 0x61, count: 300_000) + Array("\nnext\n".utf8)
+    let object = Array("{\"a\":\"".utf8) + [UInt8](repeating: 0x61, count: 300_000 - 6)
+    let input = object + Array("\nnext\n".utf8)
     input.withUnsafeBytes { whole in
       var start = 0
       while start < whole.count {
         let end = min(start + 10_000, whole.count)
         framer.feed(UnsafeRawBufferPointer(rebasing: whole[start..<end])) { beginning in
           shown = beginning.count
-          return false
+          return .dropObject(at: 0)
         } deliver: { framed in
           switch framed {
           case .dismissed(let length): found.append("dismissed \(length)")
@@ -112,5 +113,29 @@ private func frame(_ input: [UInt8], chunk: Int, limit: Int = 1 << 20) -> [Strin
     }
     #expect(shown > LineFramer.judgedLength)
     #expect(found == ["dismissed 300000", "next"])
+  }
+
+  @Test(arguments: [1, 2, 3, 7, 1_000, 70_000]) func `what follows an object that is not needed is a line of its own`(
+    chunk: Int
+  ) {
+    // Every byte may be the last of a piece: braces in strings, escaped quotes, backslashes before them.
+    let object = #"{"a":["}\\","\"{",{"b":[]}],"c":""# + String(repeating: #"\"}\\"#, count: 30_000) + #""}"#
+    var framer = LineFramer(maximumLineLength: LineFramer.judgedLength * 3)
+    var found: [String] = []
+    let input = Array((object + "rest\r\n" + "next\n").utf8)
+    input.withUnsafeBytes { whole in
+      for start in stride(from: 0, to: whole.count, by: chunk) {
+        framer.feed(UnsafeRawBufferPointer(rebasing: whole[start..<min(start + chunk, whole.count)])) { _ in
+          .dropObject(at: 0)
+        } deliver: { framed in
+          switch framed {
+          case .dismissed(let length): found.append("dismissed \(length)")
+          case .line(let bytes): found.append(String(decoding: bytes, as: UTF8.self))
+          default: Issue.record("unexpected")
+          }
+        }
+      }
+    }
+    #expect(found == ["dismissed \(object.utf8.count)", "rest", "next"])
   }
 }

@@ -8,7 +8,7 @@ public enum FramedLine {
   case line(UnsafeRawBufferPointer)
   /// A line over the limit was skipped to its newline; `length` is what it held.
   case tooLong(length: Int)
-  /// A line whose beginning was judged enough (see `LineFramer.judge`); the rest was dropped unread.
+  /// A part of a line that was judged not to be needed (see `LineFramer.Verdict`) and dropped as it arrived.
   case dismissed(length: Int)
   /// Bytes after the last newline when the stream ended. Not a message.
   case unfinished(UnsafeRawBufferPointer)
@@ -20,7 +20,7 @@ public enum FramedLine {
 public struct LineFramer {
   /// Longest line delivered, in bytes.
   public let maximumLineLength: Int
-  /// A line that outgrows this many bytes before its newline is shown to `judge` once.
+  /// What is held of a line is shown to `judge` when it outgrows this many bytes before its newline.
   public static let judgedLength = 64 * 1024
 
   private var tail: [UInt8] = []
@@ -28,7 +28,18 @@ public struct LineFramer {
   private var mode = Mode.collecting
   private var judged = false
 
-  private enum Mode { case collecting, skippingTooLong, skippingDismissed }
+  /// What to do with a long line, by its beginning.
+  public enum Verdict: Equatable {
+    /// The rest is needed: the line is delivered whole.
+    case keep
+    /// The JSON object that begins at this offset, and what stands before it, are not needed. What follows the object is a
+    /// line of its own.
+    case dropObject(at: Int)
+    /// The first bytes are not needed. What follows them is a line of its own.
+    case drop(Int)
+  }
+
+  private enum Mode { case collecting, skippingTooLong, skippingObject(JSONObjectEnd) }
 
   public init(maximumLineLength: Int) {
     self.maximumLineLength = maximumLineLength
@@ -38,16 +49,20 @@ public struct LineFramer {
   public var heldBytes: Int { tail.count }
 
   /// The unfinished line, to be fed to another framer; nil while one is being skipped.
-  public var unfinishedLine: [UInt8]? { mode == .collecting ? tail : nil }
+  public var unfinishedLine: [UInt8]? { isCollecting ? tail : nil }
+
+  private var isCollecting: Bool {
+    if case .collecting = mode { true } else { false }
+  }
 
   /// Takes the next chunk.
   ///
   /// - Parameters:
-  ///   - judge: shown the beginning of a long line; answering `false` drops the rest of it unbuffered.
+  ///   - judge: shown the beginning of a long line.
   ///   - deliver: called for each line found, in order.
   public mutating func feed(
     _ chunk: UnsafeRawBufferPointer,
-    judge: (UnsafeRawBufferPointer) -> Bool = { _ in true },
+    judge: (UnsafeRawBufferPointer) -> Verdict = { _ in .keep },
     deliver: (FramedLine) -> Void
   ) {
     guard var cursor = chunk.baseAddress else { return }
@@ -58,10 +73,10 @@ public struct LineFramer {
       let piece = UnsafeRawBufferPointer(start: cursor, count: stop - cursor)
       if found != nil {
         // Most lines lie whole within a chunk: there is nothing to join, and nothing to put back.
-        if mode == .collecting, tail.isEmpty { deliverLine(piece, deliver) } else { endLine(with: piece, deliver) }
+        if isCollecting, tail.isEmpty { deliverLine(piece, deliver) } else { endLine(with: piece, deliver) }
         cursor = stop + 1
       } else {
-        hold(piece, judge)
+        hold(piece, judge, deliver)
         cursor = end
       }
     }
@@ -69,12 +84,12 @@ public struct LineFramer {
 
   /// Drops the line that is being gathered: it is delivered as too long when it ends.
   public mutating func skipLine() {
-    if mode == .collecting, !tail.isEmpty { skip(tail.count, .skippingTooLong) }
+    if isCollecting, !tail.isEmpty { skip(tail.count, .skippingTooLong) }
   }
 
   /// The stream has ended: delivers what was left over, if anything.
   public mutating func finish(deliver: (FramedLine) -> Void) {
-    if mode == .collecting {
+    if isCollecting {
       tail.withUnsafeBytes { if !$0.isEmpty { deliver(.unfinished($0)) } }
     }
     reset()
@@ -83,7 +98,9 @@ public struct LineFramer {
   private mutating func endLine(with piece: UnsafeRawBufferPointer, _ deliver: (FramedLine) -> Void) {
     switch mode {
     case .skippingTooLong: deliver(.tooLong(length: skipped + piece.count))
-    case .skippingDismissed: deliver(.dismissed(length: skipped + piece.count))
+    case .skippingObject:
+      let rest = skipObject(in: piece, deliver)
+      if isCollecting { deliverLine(rest, deliver) } else { deliver(.dismissed(length: skipped)) }
     case .collecting:
       if tail.count + piece.count > maximumLineLength {
         deliver(.tooLong(length: tail.count + piece.count))
@@ -105,20 +122,56 @@ public struct LineFramer {
     if count > 0 { deliver(.line(UnsafeRawBufferPointer(rebasing: bytes[..<count]))) }
   }
 
-  private mutating func hold(_ piece: UnsafeRawBufferPointer, _ judge: (UnsafeRawBufferPointer) -> Bool) {
-    guard mode == .collecting else {
-      skipped += piece.count
-      return
+  private mutating func hold(
+    _ piece: UnsafeRawBufferPointer, _ judge: (UnsafeRawBufferPointer) -> Verdict, _ deliver: (FramedLine) -> Void
+  ) {
+    var piece = piece
+    switch mode {
+    case .skippingTooLong: skipped += piece.count
+    case .skippingObject:
+      piece = skipObject(in: piece, deliver)
+      if isCollecting { hold(piece, judge, deliver) }
+    case .collecting:
+      if tail.count + piece.count > maximumLineLength { return skip(tail.count + piece.count, .skippingTooLong) }
+      tail.append(contentsOf: piece)
+      if !judged, tail.count > Self.judgedLength { judgeTail(judge, deliver) }
     }
-    if tail.count + piece.count > maximumLineLength {
-      skip(tail.count + piece.count, .skippingTooLong)
-      return
+  }
+
+  /// Drops what is not needed of the line that is held, one part after another.
+  private mutating func judgeTail(_ judge: (UnsafeRawBufferPointer) -> Verdict, _ deliver: (FramedLine) -> Void) {
+    var start = 0
+    while !judged, tail.count - start > Self.judgedLength {
+      let verdict = tail.withUnsafeBytes { judge(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+      switch verdict {
+      case .keep: judged = true
+      case .drop(let count):
+        deliver(.dismissed(length: count))
+        start += count
+      case .dropObject(let offset):
+        var object = JSONObjectEnd()
+        guard
+          let end = tail.withUnsafeBytes({ object.find(in: UnsafeRawBufferPointer(rebasing: $0[(start + offset)...])) })
+        else { return skip(tail.count - start, .skippingObject(object)) }
+        deliver(.dismissed(length: offset + end))
+        start += offset + end
+      }
     }
-    tail.append(contentsOf: piece)
-    if !judged, tail.count > Self.judgedLength {
-      judged = true
-      if !tail.withUnsafeBytes(judge) { skip(tail.count, .skippingDismissed) }
+    tail.removeFirst(start)
+  }
+
+  /// Goes on dropping an object; returns what follows it, which the mode then is to collect.
+  private mutating func skipObject(
+    in piece: UnsafeRawBufferPointer, _ deliver: (FramedLine) -> Void
+  ) -> UnsafeRawBufferPointer {
+    guard case .skippingObject(var object) = mode else { return piece }
+    guard let end = object.find(in: piece) else {
+      skip(skipped + piece.count, .skippingObject(object))
+      return UnsafeRawBufferPointer(rebasing: piece[piece.count...])
     }
+    deliver(.dismissed(length: skipped + end))
+    reset()
+    return UnsafeRawBufferPointer(rebasing: piece[end...])
   }
 
   private mutating func skip(_ count: Int, _ newMode: Mode) {

@@ -47,8 +47,7 @@ package struct PiEventScanner: Sendable {
     return PiLine(line).isOneObject
   }
 
-  /// Decides by its beginning whether a long line is needed whole. A delta at the beginning goes into `text` here. An
-  /// object that follows a long line's first is lost with the line.
+  /// Decides by its beginning whether a long object is needed whole. A delta at the beginning goes into `text` here.
   package mutating func judge(_ beginning: UnsafeRawBufferPointer, into text: inout DeltaText) -> (
     keep: Bool, event: PiEvent?
   ) {

@@ -13,6 +13,8 @@ struct PiLine {
 
   // The first member of every object that pi writes. Neither can stand inside a JSON string, where quotes are escaped.
   private static let beginnings: [StaticString] = [#"{"type":""#, #"{"id":"#]
+  /// In bytes; less than this may be the cut beginning of an object.
+  static let longestBeginning = 9
   /// How often a line may be walked through in vain, from beginnings that turn out to be no whole object, before the rest
   /// of the line is taken for noise.
   private static let maximumWalks = 8
@@ -61,7 +63,8 @@ struct PiLine {
     parts.append(.noise(range))
   }
 
-  private func beginning(from offset: Int) -> Int? {
+  /// The offset of the next beginning of an object of pi's, from this offset on.
+  func beginning(from offset: Int) -> Int? {
     guard let base = bytes.baseAddress else { return nil }
     var offset = offset
     while offset < bytes.count, let found = memchr(base + offset, 0x7B, bytes.count - offset) {

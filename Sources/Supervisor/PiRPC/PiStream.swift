@@ -13,6 +13,8 @@ package struct PiStream: Sendable {
 
   private var scanner = PiEventScanner()
   private var text = DeltaText()
+  /// The beginning of the noise that is being read was reported.
+  private var isInNoise = false
 
   package init(wantsToolImages: Bool = false) {
     scanner.wantsToolImages = wantsToolImages
@@ -40,19 +42,29 @@ package struct PiStream: Sendable {
       chunk,
       judge: { beginning in
         // Other text may stand before the object.
-        let start = PiLine(beginning).firstObject ?? 0
+        let line = PiLine(beginning)
+        guard let start = isInNoise ? line.beginning(from: 0) : line.firstObject else {
+          addNoise(beginning[...], to: &items)
+          isInNoise = true
+          // The beginning of an object may be cut.
+          return .drop(beginning.count - PiLine.longestBeginning)
+        }
         let object = UnsafeRawBufferPointer(rebasing: beginning[start...])
         let (keep, event) = scanner.judge(object, into: &text)
-        if !keep, start > 0 { addNoise(beginning[..<start], to: &items) }
+        if keep { return .keep }
+        if start > 0 { addNoise(beginning[..<start], to: &items) }
+        isInNoise = false
         if let event { add(event, to: &items) }
-        return keep
+        return .dropObject(at: start)
       },
       deliver: { framed in
         switch framed {
         case .line(let line):
           if !scanner.takeDelta(line, into: &text) { read(line, into: &items) }
         case .dismissed, .unfinished: break
-        case .tooLong(let length): items.append(.tooLong(length: length))
+        case .tooLong(let length):
+          isInNoise = false
+          items.append(.tooLong(length: length))
         }
       })
     if let text = text.take() { items.append(.text(text)) }
@@ -71,15 +83,18 @@ package struct PiStream: Sendable {
     for part in PiLine(line).parts {
       switch part {
       case .object(let range):
+        isInNoise = false
         if let event = scanner.scan(UnsafeRawBufferPointer(rebasing: line[range]), into: &text) {
           add(event, to: &items)
         }
       case .noise(let range): addNoise(line[range], to: &items)
       }
     }
+    isInNoise = false
   }
 
   private mutating func addNoise(_ bytes: Slice<UnsafeRawBufferPointer>, to items: inout [Item]) {
+    if isInNoise { return }
     add(.noise(beginning: PiEventScanner.beginning(of: UnsafeRawBufferPointer(rebasing: bytes))), to: &items)
   }
 
