@@ -136,24 +136,42 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: [("", "      channels: [700000000000000001]\n"), ("channels: [700000000000000001]\n", "")])
-    func `an id without quotes is told by its line, with how to write it`(
-      top: String, own: String
+    @Test(arguments: [
+      ("channels: [700000000000000001]\n", "channels.0: put it in quotes: \"700000000000000001\""),
+      ("proxy: ftp://proxy:1\n", "proxy: the scheme ftp is not supported"),
+    ])
+    func `what no messenger could use is refused by check, start and reload, with its line`(
+      line: String, complaint: String
     ) async throws {
-      let config = top + "messengers:\n  discord:\n    default:\n      token: the-token\n" + own
-      try await RelayFixture.run(config: config) { relay in
-        let status = try await relay.waitForStatus { status in
-          status.plugins.contains { $0.name == "discord/default" && $0.state == .misconfigured }
+      let right = "messengers: {discord: {default: {token: the-token, enabled: false}}}\n"
+      try await RelayFixture.run(startsDaemon: false) { relay in
+        try relay.scratch.write("home/relay.yaml", right + line)
+        for command in [["config", "check"], ["start"]] {
+          let refused = try await relay.command(command)
+          #expect(refused.exit != .exited(0))
+          #expect(
+            refused.errors.contains { $0.contains("relay.yaml:2:") && $0.contains(complaint) }, "\(refused.errors)")
         }
-        let problem = try #require(status.plugins.first { $0.name == "discord/default" }?.problem)
-        let place = try #require(
-          relay.configuration.split(separator: "\n", omittingEmptySubsequences: false).firstIndex {
-            $0.contains("700000000000000001")
-          })
-        #expect(problem.contains("relay.yaml:\(place + 1):"), "\(problem)")
-        #expect(problem.contains("put it in quotes: \"700000000000000001\""), "\(problem)")
-        let doctor = try await relay.command("doctor").output.joined(separator: "\n")
-        #expect(doctor.contains("channels.0 is a number; put it in quotes: \"700000000000000001\""), "\(doctor)")
+        try relay.scratch.write("home/relay.yaml", right)
+        try await relay.start()
+        try relay.scratch.write("home/relay.yaml", right + line)
+        let refused = try await relay.command("reload")
+        #expect(refused.exit != .exited(0))
+        #expect(refused.errors.contains { $0.contains("relay.yaml:2:") && $0.contains(complaint) }, "\(refused.errors)")
+      }
+    }
+
+    @Test func `doctor names the variable whose proxy cannot be used, without its password`() async throws {
+      try await RelayFixture.run(config: "", startsDaemon: false) { relay in
+        let environment = [
+          "https_proxy": "gopher://ann:secret@p:1", "HTTP_PROXY": "http://", "ALL_PROXY": "socks5://p:1",
+        ]
+        let doctor = try await relay.command(["doctor"], with: .built(with: environment)).output
+        #expect(
+          doctor.contains(
+            "✗ https_proxy: the scheme gopher is not supported; use http, https, socks4, socks5 or socks5h"))
+        #expect(doctor.contains { $0.hasPrefix("✗ HTTP_PROXY: there is no host in it") })
+        #expect(!doctor.contains { $0.contains("ALL_PROXY") || $0.contains("secret") }, "\(doctor)")
       }
     }
 

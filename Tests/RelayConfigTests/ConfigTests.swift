@@ -151,6 +151,58 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(config.messengers.map { $0.settings["proxy"] } == ["socks5://own:1", "http://all:1", ""])
   }
 
+  @Test(arguments: [
+    ("discord: {channels: [234567890123456789]}", "1:22", "channels.0", "234567890123456789"),
+    ("channels:\n  - '1'\n  - 42\ndiscord: {token: t}", "3:5", "channels.1", "42"),
+    ("messengers: {chat: {one: {channels: [true]}}}", "1:38", "channels.0", "true"),
+    ("messengers: {chat: {one: {rooms: {owner: 234567890123456789}}}}", "1:42", "rooms.owner", "234567890123456789"),
+    ("messengers: {chat: {one: {owner: 99999999999999999999}}}", "1:34", "owner", "99999999999999999999"),
+    ("messengers: {chat: {one: {owner: -9007199254740993}}}", "1:34", "owner", "-9007199254740993"),
+    ("plugins: {notes: {room: 234567890123456789}}", "1:25", "room", "234567890123456789"),
+  ])
+  func `an id without quotes is refused with its place and the way to write it`(
+    text: String, place: String, path: String, id: String
+  ) {
+    #expect(complaints(text) == ["relay.yaml:\(place): \(path): put it in quotes: \"\(id)\""])
+  }
+
+  @Test func `a secret without quotes is not repeated`() {
+    let text = "messengers: {chat: {one: {token: 99999999999999999999}}}"
+    #expect(complaints(text) == ["relay.yaml:1:34: token: put it in quotes"])
+  }
+
+  @Test func `numbers that every reader keeps, and ids of people, need no quotes`() throws {
+    let text = """
+      messengers: {chat: {one: {port: 65535, large: -9007199254740991, rate: 0.5, auth: {users: [234567890123456789]}}}}
+      assistant: {owner: 234567890123456789}
+      """
+    let config = try load(text).config
+    #expect(config.messengers[0].access.users == ["234567890123456789"])
+    #expect(config.assistant.owner == "234567890123456789")
+  }
+
+  @Test(arguments: [
+    ("ftp://proxy:1", "the scheme ftp is not supported; use http, https, socks4, socks5 or socks5h"),
+    ("http://", "there is no host in it; write it like http://proxy.example:3128"),
+    ("socks5://ann:secret@:1080", "there is no host in it; write it like http://proxy.example:3128"),
+    ("http://proxy:port", "the port is not a number from 1 to 65535"),
+    ("http://[::1]:0", "the port is not a number from 1 to 65535"),
+    ("http://pro xy:1", "there are blanks or control characters in it"),
+  ])
+  func `a proxy that cannot be used is refused with its line, at the top and in an instance`(
+    url: String, problem: String
+  ) {
+    #expect(complaints("proxy: '\(url)'\n") == ["relay.yaml:1:8: proxy: \(problem)"])
+    #expect(complaints("discord:\n  proxy: '\(url)'\n") == ["relay.yaml:2:10: proxy: \(problem)"])
+  }
+
+  @Test(arguments: [
+    "", "HTTP://p", "https://p:1", "socks4://p:1", "socks5://[::1]:1080/", "socks5h://a:b@p:1", "p:3128", "p",
+  ])
+  func `a proxy that can be used is taken as it is written`(url: String) throws {
+    #expect(try load("discord: {proxy: '\(url)'}\n").config.messengers.first?.proxy == url)
+  }
+
   @Test func `all problems are found at once, in the order of the file`() {
     let found = complaints("pi:\n  arguments: no-list\nsessions:\n  maximum: many\n  leftovers: burn\n")
     #expect(
@@ -200,11 +252,5 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
   @Test func `the place of a plugin's setting can be named`() throws {
     let loaded = try load("messengers:\n  echo:\n    one:\n      speed:\n        low: 1\n")
     #expect(loaded.places["echo/one"]?["speed.low"] == "relay.yaml:5:14")
-  }
-
-  @Test func `large ids keep every digit`() throws {
-    let config = try load("discord:\n  guild: 1234567890123456789\nauth:\n  users: [1234567890123456789]\n").config
-    #expect(config.messengers[0].settings["guild"] == .integer(1_234_567_890_123_456_789))
-    #expect(config.messengers[0].access.users == ["1234567890123456789"])
   }
 }

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+internal import RelayWire
 
 /// A proxy, and what named it.
 public struct Proxy: Sendable, Equatable, CustomStringConvertible {
@@ -38,11 +39,11 @@ public struct ProxyRules: Sendable, Equatable {
   public init(setting: String?, variable: ((String) -> String?)? = nil) {
     let environment = variable ?? { name in getenv(name).map { String(cString: $0) } }
     self.setting = setting
-    for name in ["http", "https", "all"] {
-      let proxies = ["\(name)_proxy", "\(name)_proxy".uppercased()].lazy.compactMap { variable in
+    for (scheme, names) in ProxyAddress.variables {
+      let proxies = names.lazy.compactMap { variable in
         environment(variable).flatMap { $0.isEmpty ? nil : Proxy(url: $0, source: variable) }
       }
-      variables[name] = proxies.first
+      variables[scheme] = proxies.first
     }
     exempt = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
   }

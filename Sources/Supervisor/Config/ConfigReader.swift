@@ -108,7 +108,7 @@ package struct ConfigReader: Sendable {
       }
     }
     let plugins = root.group("plugins")
-    for plugin in plugins.entries { Self.readPlugin(plugin.key, plugins.group(plugin.key), secrets, &loaded) }
+    for plugin in plugins.entries { Self.readPlugin(plugin.key, plugins.group(plugin.key), secrets, context, &loaded) }
     readShorthands(root, &reader, context)
     loaded.config.messengers = reader.messengers
     loaded.implied = reader.implied
@@ -215,7 +215,8 @@ package struct ConfigReader: Sendable {
   }
 
   private static func readPlugin(
-    _ name: String, _ group: SettingsReader, _ secrets: SecretReader, _ loaded: inout Loaded
+    _ name: String, _ group: SettingsReader, _ secrets: SecretReader, _ context: SettingsReader.Context,
+    _ loaded: inout Loaded
   ) {
     var plugin = Config.Plugin()
     plugin.enabled = group.flag("enabled") ?? true
@@ -223,6 +224,7 @@ package struct ConfigReader: Sendable {
     plugin.settings = .object(own.settings)
     plugin.hasLiteralSecret = own.hasLiteral
     for entry in group.rest {
+      context.refuseUnquotedIDs(entry.key, entry.value, isChannels: false)
       for (path, mark) in entry.value.places(entry.key) {
         loaded.places[name, default: [:]][path] = "\(loaded.path ?? "relay.yaml"):\(mark)"
       }

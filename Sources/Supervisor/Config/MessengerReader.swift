@@ -15,7 +15,8 @@ struct MessengerReader {
     self.context = context
     defaultAccess = root.node("auth").map { Self.access(SettingsReader($0, context), context) }
     defaultChannels = root.node("channels")
-    defaultProxy = root.string("proxy")
+    defaultProxy = root.proxy("proxy")
+    if let defaultChannels { context.refuseUnquotedIDs("channels", defaultChannels, isChannels: true) }
   }
 
   /// An instance that something else than the file sets up: all that is known of it are the defaults.
@@ -53,7 +54,7 @@ struct MessengerReader {
     if let value = group.integer("editIntervalMilliseconds", in: 0...60_000) {
       messenger.editInterval = .milliseconds(value)
     }
-    messenger.proxy = group.string("proxy") ?? defaultProxy
+    messenger.proxy = group.proxy("proxy") ?? defaultProxy
     messenger.settings = .object(settings(group, &messenger))
     messengers.append(messenger)
   }
@@ -78,7 +79,10 @@ struct MessengerReader {
     var settings = defaultSettings(messenger.proxy)
     var places = impliedPlaces
     if group.entries.contains(where: { $0.key == "channels" }) { (settings["channels"], places) = (nil, [:]) }
-    for entry in group.rest { places.merge(self.places(of: entry.key, entry.value)) { $1 } }
+    for entry in group.rest {
+      places.merge(self.places(of: entry.key, entry.value)) { $1 }
+      context.refuseUnquotedIDs(entry.key, entry.value, isChannels: entry.key == "channels")
+    }
     self.places[messenger.name] = places
     let own = secrets.resolve(group.rest)
     messenger.hasLiteralSecret = own.hasLiteral

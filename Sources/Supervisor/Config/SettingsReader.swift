@@ -57,6 +57,15 @@ final class SettingsReader {
     return nil
   }
 
+  /// The address of a proxy; empty: none.
+  func proxy(_ key: String) -> String? {
+    guard let address = string(key) else { return nil }
+    if let problem = ProxyAddress.problem(with: address), let mark = node(key)?.mark {
+      context.complain(mark, "\(key): \(problem)")
+    }
+    return address
+  }
+
   func flag(_ key: String) -> Bool? {
     guard let node = node(key) else { return nil }
     if case .scalar(let text, _, _) = node {
@@ -135,7 +144,33 @@ final class SettingsReader {
   }
 }
 
+extension SettingsReader.Context {
+  /// Complains about ids without quotes in settings that a plugin gets as JSON: what is in a list of channels, and every
+  /// whole number that a reader which keeps numbers as `Double` would change.
+  func refuseUnquotedIDs(_ path: String, _ node: YAMLNode, isChannels: Bool) {
+    switch node {
+    case .scalar(let text, isPlain: true, let mark):
+      guard isChannels ? node.json.stringValue == nil && !node.isNull : YAMLNode.isUnsafeInteger(text) else { return }
+      complain(mark, "\(path): put it in quotes" + (ConfigReader.isSecret(path) ? "" : ": \"\(text)\""))
+    case .scalar: break
+    case .sequence(let items, _):
+      for (index, item) in items.enumerated() { refuseUnquotedIDs("\(path).\(index)", item, isChannels: isChannels) }
+    case .mapping(let entries, _):
+      for entry in entries { refuseUnquotedIDs("\(path).\(entry.key)", entry.value, isChannels: false) }
+    }
+  }
+}
+
 extension YAMLNode {
+  private static let largestSafeInteger: Int64 = 1 << 53 - 1
+
+  /// Whether it is written as a whole number of more digits than a `Double` holds.
+  static func isUnsafeInteger(_ text: String) -> Bool {
+    let digits = text.first == "-" || text.first == "+" ? text.dropFirst() : text[...]
+    guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return false }
+    return Int64(digits).map { $0 > largestSafeInteger } ?? true
+  }
+
   /// The value as a plugin gets it.
   var json: JSONValue {
     switch self {

@@ -14,6 +14,7 @@ extension Doctor {
   ) async {
     let installed = MessengerList(surroundings)
     let running = await Self.runningPlugins(surroundings)
+    checkProxies([surroundings.environment] + running.values.compactMap(Self.environment), note)
     for messenger in config.messengers where messenger.enabled {
       guard let path = installed.path(of: messenger.kind) else {
         if messenger.isImplied { continue }
@@ -35,6 +36,17 @@ extension Doctor {
         note(false, "\(messenger.name): \(error)")
       }
     }
+  }
+
+  /// Names the variables that hold a proxy which cannot be used.
+  private func checkProxies(_ environments: [[String: String]], _ note: (Bool, String) -> Void) {
+    let findings = environments.flatMap { environment in
+      ProxyAddress.variables.compactMap { _, names -> String? in
+        guard let name = names.first(where: { environment[$0]?.isEmpty == false }) else { return nil }
+        return ProxyAddress.problem(with: environment[name] ?? "").map { "\(name): \($0)" }
+      }
+    }
+    for finding in Set(findings).sorted() { note(false, finding) }
   }
 
   /// Process ids by instance; none where no daemon answers, which is told elsewhere.
