@@ -89,16 +89,16 @@ extension EndToEnd {
         ["chat", "--standalone"], input: "hello\n", program: try daemon(with: []))
       #expect(said.exit == .exited(1))
       #expect(
-        said.output.last
+        said.errors.last
           == "❌ there is no agent to run: no pi was found on PATH; install it with: "
-          + "npm install -g @earendil-works/pi-coding-agent", "\(said.output)")
+          + "npm install -g @earendil-works/pi-coding-agent", "\(said.errors)")
     }
 
     @Test func `a script of several lines ends where the agent does not start`() async throws {
       let said = try await relay(
         ["chat", "--standalone"], input: "hello\nand more\n", program: try daemon(with: []))
       #expect(said.exit == .exited(1))
-      #expect(said.output.contains { $0.hasPrefix("❌ there is no agent to run") }, "\(said.output)")
+      #expect(said.errors.contains { $0.hasPrefix("❌ there is no agent to run") }, "\(said.errors)")
     }
 
     @Test func `without a guardian nothing is started, since nothing would be cleaned up`() async throws {
@@ -118,8 +118,20 @@ extension EndToEnd {
       let said = try await relay(
         ["chat", "--standalone"], path: "\(scratch.path)/pi:/usr/bin:/bin", input: "hello\n")
       #expect(said.exit == .exited(0))
-      #expect(said.output.contains { $0.contains("\(scratch.path)/pi/pi has no model to use; run pi and type /login") })
+      #expect(said.errors.contains { $0.contains("\(scratch.path)/pi/pi has no model to use; run pi and type /login") })
       #expect(said.output.contains("You wrote: hello"))
+    }
+
+    @Test func `a script gets the answer alone on standard output, and reads of the demo agent once`() async throws {
+      let first = try await relay(["chat", "--standalone"], input: "hello\n")
+      #expect(first.output.first == "You wrote: hello", "\(first.output)")
+      #expect(first.errors.contains { $0.hasPrefix("This is the demo agent") }, "\(first.errors)")
+      let second = try await relay(["chat", "--standalone"], input: "/new\nhello\n")
+      #expect(second.output.first?.hasPrefix("New session") == true, "\(second.output)")
+      #expect(second.output.dropFirst().first == "You wrote: hello", "\(second.output)")
+      for lines in [first.output, second.output, second.errors] {
+        #expect(!lines.contains { $0.hasPrefix("This is the demo agent") }, "\(lines)")
+      }
     }
 
     @Test func `a pi whose interpreter is missing is named, with the demo agent in its place`() async throws {
@@ -128,10 +140,10 @@ extension EndToEnd {
         ["chat", "--standalone"], path: "\(scratch.path)/pi:/usr/bin:/bin", input: "hello\n")
       #expect(said.exit == .exited(0))
       #expect(
-        said.output.contains {
+        said.errors.contains {
           $0.contains("\(scratch.path)/pi/pi does not run") && $0.contains("/no/such/node")
             && $0.contains("Node.js may be missing")
-        }, "\(said.output)")
+        }, "\(said.errors)")
     }
 
     @Test func `a configured pi that is not there is an error, not a demo`() async throws {
@@ -139,7 +151,7 @@ extension EndToEnd {
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(said.exit == .exited(1))
-      #expect(said.output.last == "❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml")
+      #expect(said.errors.last == "❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml")
     }
 
     @Test func `a plugin that is a folder, a text or without its interpreter is named, and the others run`()

@@ -31,7 +31,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the demo agent is named once in a session, whatever is started again`() async throws {
+    @Test func `the demo agent is named once, whatever is started again and however many sessions begin`() async throws
+    {
       // A search path without pi.
       try await RelayFixture.run(namesAgent: false, programs: .built(with: ["PATH": "/nowhere"])) { relay in
         try await relay.messenger.say("hello", id: "1")
@@ -39,6 +40,12 @@ extension EndToEnd {
         try await relay.killAndStart()
         try await relay.messenger.say("again", id: "2")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        for (id, text) in [("3", "/new"), ("4", "in another session")] {
+          try await relay.messenger.say(text, id: id)
+          _ = await relay.messenger.waitForOutcome(of: id)
+        }
+        try await relay.messenger.say("elsewhere", id: "5", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "5") == .answered)
         #expect(await relay.messenger.texts().count { $0.hasPrefix("This is the demo agent") } == 1)
       }
     }

@@ -81,7 +81,6 @@ import Testing
   @Test func `version 6`() async throws {
     try make(version: 6, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1';")
     try await expectEverything()
-    #expect(try await SQLiteStore(path: path).sessions().map(\.knowsDemo) == [false])
   }
 
   @Test(arguments: [1, 2]) func `version 6 gives an assistant's session to the only conversation that talks to it`(
@@ -112,6 +111,18 @@ import Testing
     store.keepShownModelSoon("Big", of: "closed meanwhile")
     try await store.settled()
     #expect(try await store.sessions().map(\.shownModel) == ["Big"])
+  }
+
+  @Test func `version 9`() async throws {
+    try make(
+      version: 9,
+      Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET knowsDemo = 1;")
+    try await expectEverything()
+    let store = try SQLiteStore(path: path)
+    #expect(try await store.keepNotice("told"))
+    #expect(try await store.keepNotice("told") == false)
+    #expect(try await SQLiteStore(path: path).keepNotice("told") == false, "it outlives the daemon")
+    #expect(try await store.keepNotice("another"))
   }
 
   @Test func `the key of an answer without its words is replaced by the words`() async throws {

@@ -8,8 +8,6 @@ package struct SessionRecord: Sendable, Equatable {
   package var model: String?
   package var wantsToolImages: Bool
   package var role: SessionRole?
-  /// People have been told that the demo agent answers.
-  package var knowsDemo: Bool
   /// The conversation that began it.
   package var home: ConversationKey?
   /// The model that its agent named last, as people are shown it.
@@ -17,7 +15,7 @@ package struct SessionRecord: Sendable, Equatable {
 
   package init(
     id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil,
-    knowsDemo: Bool = false, home: ConversationKey? = nil, shownModel: String? = nil
+    home: ConversationKey? = nil, shownModel: String? = nil
   ) {
     self.id = id
     self.name = name
@@ -25,7 +23,6 @@ package struct SessionRecord: Sendable, Equatable {
     self.model = model
     self.wantsToolImages = wantsToolImages
     self.role = role
-    self.knowsDemo = knowsDemo
     self.home = home
     self.shownModel = shownModel
   }

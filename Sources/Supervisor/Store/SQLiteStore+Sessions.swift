@@ -6,15 +6,13 @@ extension SQLiteStore {
     try await commits.write { connection in
       try connection.run(
         """
-        INSERT INTO session (id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation,
-          shownModel)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO session (id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
-          wantsToolImages = excluded.wantsToolImages, role = excluded.role, knowsDemo = excluded.knowsDemo,
-          homeInstance = excluded.homeInstance, homeConversation = excluded.homeConversation,
-          shownModel = excluded.shownModel
+          wantsToolImages = excluded.wantsToolImages, role = excluded.role, homeInstance = excluded.homeInstance,
+          homeConversation = excluded.homeConversation, shownModel = excluded.shownModel
         """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
-        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue), .integer(session.knowsDemo ? 1 : 0),
+        .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue),
         .text(session.home?.instance), .text(session.home?.conversation), .text(session.shownModel))
     }
   }
@@ -27,10 +25,12 @@ extension SQLiteStore {
     }
   }
 
-  package func setKnowsDemo(_ knowsDemo: Bool, in session: String) async throws {
-    try await commits.write {
-      try $0.run("UPDATE session SET knowsDemo = ? WHERE id = ?", .integer(knowsDemo ? 1 : 0), .text(session))
+  package func keepNotice(_ text: String) async throws -> Bool {
+    let isKept = try await read { connection in
+      try connection.rows("SELECT 1 FROM notice WHERE text = ?", .text(text)) { _ in true }.first ?? false
     }
+    if isKept { return false }
+    return try await commits.write { try $0.run("INSERT OR IGNORE INTO notice (text) VALUES (?)", .text(text)) > 0 }
   }
 
   package func removeSession(_ id: String) async throws {
@@ -41,17 +41,16 @@ extension SQLiteStore {
     try await read { connection in
       try connection.rows(
         """
-        SELECT id, name, directory, model, wantsToolImages, role, knowsDemo, homeInstance, homeConversation, shownModel
+        SELECT id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel
         FROM session ORDER BY number
         """
       ) { row in
         SessionRecord(
           id: row.text(0), name: row.text(1), directory: row.text(2), model: row.optionalText(3),
           wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init),
-          knowsDemo: row.integer(6) != 0,
-          home: row.optionalText(7).flatMap { instance in
-            row.optionalText(8).map { ConversationKey(instance: instance, conversation: $0) }
-          }, shownModel: row.optionalText(9))
+          home: row.optionalText(6).flatMap { instance in
+            row.optionalText(7).map { ConversationKey(instance: instance, conversation: $0) }
+          }, shownModel: row.optionalText(8))
       }
     }
   }

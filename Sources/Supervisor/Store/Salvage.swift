@@ -14,7 +14,9 @@ package enum Salvage {
     }
   }
 
-  private static let tables = ["message", "outbound", "session", "binding", "pluginState", "backoff", "switchedOff"]
+  private static let tables = [
+    "message", "outbound", "session", "binding", "pluginState", "backoff", "switchedOff", "notice",
+  ]
 
   /// Makes a new database of what can be read of a damaged one, which is put aside. For when no daemon runs.
   ///

@@ -1,7 +1,9 @@
 /// The tables, as they came to be.
 enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
-  static let migrations = [firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels]
+  static let migrations = [
+    firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels, toldNotices,
+  ]
 
   static var version: Int { migrations.count }
 
@@ -103,6 +105,11 @@ enum Schema {
       homeInstance = (SELECT instance FROM binding WHERE session = session.id),
       homeConversation = (SELECT conversation FROM binding WHERE session = session.id)
     WHERE role IS NOT NULL AND (SELECT count(*) FROM binding WHERE session = session.id) = 1;
+    """
+
+  private static let toldNotices = """
+    -- Notices that people are told once, and have been told; session.knowsDemo is no longer used.
+    CREATE TABLE notice (text TEXT PRIMARY KEY) WITHOUT ROWID;
     """
 
   private static let shownModels = """

@@ -64,8 +64,6 @@ package protocol Store: Sendable {
   // MARK: Sessions
 
   func saveSession(_ session: SessionRecord) async throws
-  /// Stores whether people have been told that the demo agent answers in a session.
-  func setKnowsDemo(_ knowsDemo: Bool, in session: String) async throws
   /// Keeps the model that people are shown, of a session that is stored. With some later commit: the agent tells it again.
   func keepShownModelSoon(_ model: String, of session: String)
   /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
@@ -75,6 +73,10 @@ package protocol Store: Sendable {
 
   // MARK: The rest
 
+  /// Keeps a notice that people are told once.
+  ///
+  /// - Returns: false where it was kept before.
+  func keepNotice(_ text: String) async throws -> Bool
   func pluginState(of instance: String) async throws -> JSONValue?
   func savePluginState(_ state: JSONValue, of instance: String) async throws
   func backoff(of instance: String) async throws -> Backoff?

@@ -96,16 +96,16 @@ extension Session {
       folders: surroundings.folders, surroundings: surroundings.environment)
   }
 
-  /// Says once in a session that the demo agent answers, and again only after another agent has.
+  /// Says that the demo agent answers, and why: once for each reason, in whichever session.
   private func tellOfDemo(_ program: AgentProgram) async {
-    guard program.isDemo != knowsDemo else { return }
-    knowsDemo = program.isDemo
-    if let reason = program.demoReason { emit(.notice("This is the demo agent, not a real one: \(reason)")) }
+    guard let reason = program.demoReason else { return }
+    let text = "This is the demo agent, not a real one: \(reason)"
     do {
-      try await surroundings.store.setKnowsDemo(knowsDemo, in: id)
+      guard try await surroundings.store.keepNotice(text) else { return }
     } catch {
       surroundings.log("session \(name): that people know of the demo agent could not be stored: \(error)")
     }
+    emit(.notice(text))
   }
 
   private func connect(_ request: ChildProcess.Request, _ log: LogFile) async throws -> PiConnection {

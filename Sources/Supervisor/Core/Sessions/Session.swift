@@ -66,8 +66,6 @@ package actor Session {
   /// The session's last entry when it was last asked for: only what is newer is asked for again.
   var lastLeaf: String?
   var agent: AgentProgram?
-  /// People have been told that the demo agent answers here.
-  var knowsDemo: Bool
   var restartsForModel = false
   /// A message has ended that the next one is not to know of.
   var isToForget = false
@@ -113,7 +111,6 @@ package actor Session {
     model = record.model
     wantsToolImages = record.wantsToolImages
     role = record.role
-    knowsDemo = record.knowsDemo
     home = record.home
     shownModel = record.shownModel
     self.memory = memory
@@ -138,7 +135,7 @@ package actor Session {
   var record: SessionRecord {
     SessionRecord(
       id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role,
-      knowsDemo: knowsDemo, home: home, shownModel: shownModel)
+      home: home, shownModel: shownModel)
   }
 
   /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.

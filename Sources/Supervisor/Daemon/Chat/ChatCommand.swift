@@ -234,6 +234,7 @@ struct ScriptedChat {
   private func say(_ line: String, _ connection: ChatConnection, _ screen: PlainChat) async -> Bool {
     do {
       let (text, attachments) = try LocalFiles(spoolFolder: await connection.spoolFolder()).read(line)
+      await screen.begin(line)
       let id = try await connection.say(text, attachments: attachments)
       var outcome = await screen.turn(after: id)
       if json {

@@ -3,7 +3,8 @@ import Glibc
 import RelayPipes
 import RelayWire
 
-/// Chat without a terminal: messages from standard input, one a line, and the answers on standard output.
+/// Chat without a terminal: messages from standard input, one a line, and the answers on standard output. Notices are
+/// printed there only after a command, which they answer, and otherwise on standard error.
 actor PlainChat: ChatScreen {
   private var texts: [String: String] = [:]
   private var unsettled: [String] = []
@@ -13,13 +14,14 @@ actor PlainChat: ChatScreen {
   /// The dialog that waits for an answer, and whether it was opened since the last line was said.
   private var openDialog: (id: String, text: String)?
   private var isAsked = false
+  private var isCommand = false
   private var waiting: CheckedContinuation<Void, Never>?
   private(set) var answer = ""
   /// The last notice: with a failure, what went wrong.
   private(set) var lastNotice: String?
   /// What the agent asks, while it waits for an answer.
   var question: String? { openDialog?.text }
-  private var dialogs: Set<String> = []
+  private var roles: [String: MessageRole] = [:]
 
   private let prints: Bool
   private let text: ChatText
@@ -32,10 +34,10 @@ actor PlainChat: ChatScreen {
   }
 
   func show(_ message: MessageSend, id: String) {
+    roles[id] = message.role
     guard message.streaming == true else {
       print(message.text, message.role)
       if message.role == .dialog {
-        dialogs.insert(id)
         openDialog = (id, message.text)
         isAsked = true
         wake()
@@ -56,10 +58,13 @@ actor PlainChat: ChatScreen {
     }
     texts[message.message] = nil
     if openDialog?.id == message.message { openDialog = nil }
-    print(message.text, dialogs.contains(message.message) ? .notice : .answer)
+    print(message.text, roles[message.message] ?? .answer)
   }
 
   func remove(_ message: MessageDelete) { texts[message.message] = nil }
+
+  /// A line is about to be said.
+  func begin(_ line: String) { isCommand = line.hasPrefix("/") }
 
   func typing(_ active: Bool) {}
 
@@ -121,6 +126,6 @@ actor PlainChat: ChatScreen {
     guard prints else { return }
     let lines = self.text.lines(of: text, role)
     let bytes = Array(lines.map { $0.text + "\n" }.joined().utf8)
-    _ = write(1, bytes, bytes.count)
+    _ = write(role == .notice && !isCommand ? 2 : 1, bytes, bytes.count)
   }
 }
