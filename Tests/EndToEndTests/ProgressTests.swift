@@ -45,7 +45,7 @@ extension EndToEnd {
         try await relay.messenger.say(command, id: "2")
         _ = await relay.messenger.waitForOutcome(of: "2")
         let notices = await relay.messenger.messages.filter { $0.role == .notice && $0.text.contains("ompact") }
-        let end = "🗜️ Context compacted: it had \(command == "/compact" ? 12_345 : 99) tokens."
+        let end = "🗜️ Context compacted: it had \(command == "/compact" ? "12.3k" : "99") tokens."
         #expect(notices.map(\.text) == [end])
         #expect(notices.first?.history.first == (edit == nil ? end : "🗜️ Compacting the context…"))
         try await isClean(relay)

@@ -50,6 +50,9 @@ extension EndToEnd {
         try await relay.killAndStart()
         #expect(try await Self.status("2", at: relay).contains("Model: Demo"))
         #expect(try await relay.status().sessions.map(\.model) == ["Demo"])
+        #expect(try await Self.status("2a", at: relay).first?.hasSuffix(": asleep") == true)
+        let listed = try await relay.command("status").output
+        #expect(listed.contains { $0.contains(" asleep ") && $0.contains(" Demo ") }, "\(listed)")
         #expect(try await relay.status().sessions.compactMap(\.pid).isEmpty, "it was not woken for this")
         try await Self.say("/model text-only", id: "3", at: relay)
         #expect(try await Self.status("4", at: relay).contains("Model: text-only"))

@@ -37,6 +37,8 @@ import Testing
     #expect(try lines(of: data) == ["Tokens: 12.3M in and 45k from the cache, 1M out; cost $12.35"])
     #expect(AgentFigures().lines.isEmpty)
     #expect(
-      [0, 999, 1_000, 1_049, 128_000, 999_949].map(AgentFigures.short) == ["0", "999", "1k", "1k", "128k", "999.9k"])
+      [0, 999, 1_000, 1_049, 128_000, 999_949].map { TokenCount($0).description } == [
+        "0", "999", "1k", "1k", "128k", "999.9k",
+      ])
   }
 }

@@ -50,8 +50,8 @@ import Testing
     #expect(!isNearlyFull(5 * gigabyte, 4_000 * gigabyte) && isNearlyFull(5 * gigabyte - 1, 4_000 * gigabyte))
     #expect(!isNearlyFull(0, 0))
     #expect(
-      Workplace.Space(free: 1_260_000_000, total: 50 * gigabyte).description == "1.2 GB free of 50 GB")
-    #expect(Workplace.Space(free: 12_000, total: 500_000_000).description == "12 kB free of 500 MB")
+      Workplace.Space(free: 1_260_000_000, total: 50 * gigabyte).description == "1.2 GiB free of 47 GiB")
+    #expect(Workplace.Space(free: 12_000, total: 500_000_000).description == "12 KiB free of 477 MiB")
     #expect(Workplace.fullDisks(of: ["/proc", "/there/is/none"]).isEmpty)
   }
 }

@@ -1,4 +1,4 @@
-// Durations and sizes as people read them: one form for each, in logs, messages and on the command line.
+// Durations, sizes and numbers of tokens as people read them: one form for each, in logs, messages and on the command line.
 
 extension Duration {
   /// `40 ms`, `1.5 s`, `42 s`, `5 min`, `1 min 30 s`, `2 h 5 min`, `3 d 4 h`: at most two units.
@@ -49,5 +49,37 @@ package struct ByteCount: Sendable, Equatable, CustomStringConvertible {
     let tenths = Int((value * 10).rounded())
     let isWhole = tenths % 10 == 0 || tenths >= 100
     return (isWhole ? "\((tenths + 5) / 10)" : "\(tenths / 10).\(tenths % 10)") + " \(units[unit])"
+  }
+}
+
+/// A number of a model's tokens.
+package struct TokenCount: Sendable, Equatable, CustomStringConvertible {
+  package let tokens: Int64
+
+  package init(_ tokens: some BinaryInteger) {
+    self.tokens = Int64(clamping: tokens)
+  }
+
+  /// `999`, `1.5k`, `128k`, `2.3M`.
+  package var description: String {
+    switch tokens {
+    case ..<1_000: "\(tokens)"
+    case ..<999_950: Figures.decimal(Double(tokens) / 1_000, places: 1) + "k"
+    default: Figures.decimal(Double(tokens) / 1_000_000, places: 1) + "M"
+    }
+  }
+}
+
+package enum Figures {
+  /// A decimal number without zeros at its end.
+  package static func decimal(_ number: Double, places: Int) -> String {
+    guard number.isFinite, abs(number) < 1e12 else { return "\(number)" }
+    let factor = (0..<places).reduce(1) { product, _ in product * 10 }
+    let whole = Int((abs(number) * Double(factor)).rounded())
+    var fraction = String(whole % factor)
+    fraction = String(repeating: "0", count: places - fraction.count) + fraction
+    while fraction.last == "0" { fraction.removeLast() }
+    let sign = number < 0 && whole > 0 ? "-" : ""
+    return sign + "\(whole / factor)" + (fraction.isEmpty ? "" : ".\(fraction)")
   }
 }

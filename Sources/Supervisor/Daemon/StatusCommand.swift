@@ -129,7 +129,7 @@ enum StatusText {
     table(
       sessions.map { session in
         [
-          session.name, session.activity.rawValue, session.pid.map { "pid \($0)" } ?? "-", session.model ?? "-",
+          session.name, session.words, session.pid.map { "pid \($0)" } ?? "-", session.model ?? "-",
           session.directory,
         ]
       })

@@ -30,4 +30,9 @@ package struct SessionStatus: Sendable, Codable, Equatable {
     self.restarts = restarts
     self.isDemo = isDemo
   }
+
+  /// How it is doing, for people: wherever they read it, in the same words.
+  package var words: String {
+    (activity == .stopped ? "asleep" : activity.rawValue) + (queued > 0 ? ", \(queued) waiting" : "")
+  }
 }

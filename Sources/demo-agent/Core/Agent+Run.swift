@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 internal import RelayPipes
+internal import RelayWire
 
 // One run: what the script says, told as pi tells it.
 extension Agent {
@@ -27,7 +28,7 @@ extension Agent {
     let user = lines.user(prompt, images: blocks)
     say(user, role: "user")
     var messages = [user]
-    let described = images.map { "\($0.mime), \(Self.decodedSize($0.data)) bytes" }
+    let described = images.map { "\($0.mime), \(ByteCount(Self.decodedSize($0.data)))" }
     var last: OrderedJSON?
     steps: for step in Script.steps(for: prompt, images: described, number: number) {
       switch await perform(step, &messages) {

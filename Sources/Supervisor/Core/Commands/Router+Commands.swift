@@ -62,17 +62,6 @@ extension Router {
     return "You no longer talk to \(await session.name). It goes on by itself; /sessions lists them."
   }
 
-  static func word(for status: SessionStatus) -> String {
-    let queued = status.queued > 0 ? ", \(status.queued) waiting" : ""
-    return switch status.activity {
-    case .stopped: "asleep" + queued
-    case .starting: "starting" + queued
-    case .idle: "idle" + queued
-    case .working: "working" + queued
-    case .compacting: "compacting" + queued
-    }
-  }
-
   @Sendable static func use(_ router: Router, _ call: CommandCall) async -> String? {
     guard !call.arguments.isEmpty else {
       let menu = await router.menu(call)
@@ -102,7 +91,7 @@ extension Router {
     guard let session = await router.session(of: call) else { return await router.nothingHere(call) }
     let figures = await session.figures()
     let status = await session.status()
-    var lines = ["\(status.name): \(word(for: status))", "Folder: \(status.directory)"]
+    var lines = ["\(status.name): \(status.words)", "Folder: \(status.directory)"]
     if let model = status.model {
       let remarks = [
         status.isDemo ? "demo agent" : nil, figures.thinkingLevel.map { "thinking: \(SafeText.line($0))" },

@@ -64,7 +64,7 @@ struct SessionMenu {
   }
 
   private static func line(_ number: Int, _ status: SessionStatus, _ current: String?) -> String {
-    "\(number). \(status.name) — \(Router.word(for: status))"
+    "\(number). \(status.name) — \(status.words)"
       + (status.model.map { " — \(SafeText.line($0, limit: 60))" } ?? "") + (status.id == current ? " ← here" : "")
   }
 

@@ -4,6 +4,7 @@ internal import Glibc
 internal import ProcessSupervision
 internal import RelayPipes
 internal import RelayText
+internal import RelayWire
 
 extension Workplace {
   /// The kind of container that this machine is: `docker`, `podman`, `lxc`, `systemd-nspawn`, …; `nil` outside of one.
@@ -44,14 +45,7 @@ extension Workplace {
     /// Less than a twentieth is free, and less than 5 GB.
     var isNearlyUsedUp: Bool { total > 0 && free < min(total / 20, 5_000_000_000) }
 
-    var description: String { "\(Self.size(free)) free of \(Self.size(total))" }
-
-    private static func size(_ bytes: UInt64) -> String {
-      let units = [("GB", UInt64(1_000_000_000)), ("MB", 1_000_000)]
-      guard let (unit, size) = units.first(where: { bytes >= $0.1 }) else { return "\(bytes / 1_000) kB" }
-      let tenths = bytes / (size / 10)
-      return tenths % 10 == 0 || tenths >= 1_000 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
-    }
+    var description: String { "\(ByteCount(Int(clamping: free))) free of \(ByteCount(Int(clamping: total)))" }
   }
 
   /// A line for each disk that is nearly full, of those that hold these folders.

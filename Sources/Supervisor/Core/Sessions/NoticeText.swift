@@ -1,5 +1,6 @@
 internal import PiRPC
 internal import RelayText
+internal import RelayWire
 
 /// The words for pi's rarer events.
 struct NoticeText {
@@ -18,7 +19,9 @@ struct NoticeText {
       if why.hasSuffix(".") { why.removeLast() }
       retry = (why, "\(attempt) of \(total)")
       return .progress(
-        .retry, "🔁 \(why): trying again in \(max(1, delay / 1000)) s, \(attempt) of \(total).", isOver: false)
+        .retry,
+        "🔁 \(why): trying again in \(max(.seconds(1), Duration.milliseconds(delay)).forPeople), \(attempt) of \(total).",
+        isOver: false)
     case .retryEnd(let succeeded, _):
       defer { retry = nil }
       // The end of the run says why it failed.
@@ -38,7 +41,7 @@ struct NoticeText {
 
   static func compacted(tokensBefore tokens: Int64?, error: String?) -> String {
     if let error { return "🗜️ Not compacted: \(ServiceError.words(error))" }
-    return "🗜️ Context compacted" + (tokens.map { ": it had \($0) tokens." } ?? ".")
+    return "🗜️ Context compacted" + (tokens.map { ": it had \(TokenCount($0)) tokens." } ?? ".")
   }
 
   private static func notify(_ message: String, kind: String?) -> String {

@@ -1,5 +1,6 @@
 package import PluginSDK
 internal import RelayPipes
+internal import RelayWire
 
 /// Leads somebody from the developer portal to a bot that answers.
 package struct DiscordSetup: Sendable {
@@ -172,11 +173,15 @@ package struct DiscordSetup: Sendable {
       guard let sender = found.value else {
         if let refusal = error as? WireError { throw refusal }
         guard shown.value == nil else {
-          throw WireError(.internalError, "nobody wrote the code to the bot within \(limit) s; begin the set-up again")
+          throw WireError(
+            .internalError,
+            "nobody wrote the code to the bot within \(Duration.seconds(limit).forPeople); begin the set-up again")
         }
         let why = await gateway.obstacle ?? "Discord did not answer"
         throw WireError(
-          .internalError, "the code could not be shown, for the bot was not connected within \(limit) s: \(why)")
+          .internalError,
+          "the code could not be shown, for the bot was not connected within \(Duration.seconds(limit).forPeople): \(why)"
+        )
       }
       try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
       return sender.id

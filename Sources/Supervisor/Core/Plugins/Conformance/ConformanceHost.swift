@@ -60,7 +60,7 @@ final class ConformanceHost: Sendable {
   private func keep(_ state: JSONValue?) throws(WireError) {
     guard let state else { return }
     guard JSONCoding.encode(state).count <= StateSave.maximumBytes else {
-      throw WireError(.invalidParams, "state.save: the state is over \(StateSave.maximumBytes) bytes")
+      throw WireError(.invalidParams, "state.save: the state is over \(ByteCount(StateSave.maximumBytes))")
     }
     self.state.withLock { $0.saved = state }
   }
