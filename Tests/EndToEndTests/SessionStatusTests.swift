@@ -84,5 +84,19 @@ extension EndToEnd {
         await expectActivity(nil)
       }
     }
+
+    @Test func `a secret in a session's name or model does not show in the bot's activity`() async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.presence = true
+      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
+        try await Self.say("/new ACME-123456", id: "1", at: relay)
+        await relay.messenger.wait { $0.presences.last == .some("[redacted]") }
+        try await Self.say("hello", id: "2", at: relay)
+        try await Self.say("/model ACME-654321", id: "3", at: relay)
+        await relay.messenger.wait { $0.presences.last == .some("[redacted] ([redacted])") }
+        #expect(await relay.messenger.presences.allSatisfy { $0?.contains("ACME") != true })
+      }
+    }
   }
 }

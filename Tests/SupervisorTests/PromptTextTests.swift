@@ -95,7 +95,12 @@ import Testing
 
   @Test func `marks piled on one character do not make a line long`() {
     let pile = "a" + String(repeating: "\u{0301}", count: 100_000)
-    #expect(SafeText.line(pile, limit: 48).unicodeScalars.count <= 400)
+    #expect(SafeText.line(pile, limit: 48).utf8.count <= 192)
+    #expect(SafeText.line(String(repeating: "👨‍👩‍👧‍👦", count: 48), limit: 48).utf8.count <= 192, "families")
+    for letter in ["x", "界", "😀"] {
+      #expect(SafeText.line(String(repeating: letter, count: 100), limit: 48).count == 48, "\(letter)")
+    }
+    #expect(SafeText.name(pile).utf8.count <= 192)
     #expect(SafeText.line("words", limit: .max) == "words")
   }
 }

@@ -1,12 +1,13 @@
 /// Makes other people's words harmless before they stand in a prompt, a message or a log.
 package enum SafeText {
-  /// One line without control, bidirectional and invisible characters, white space collapsed, at most `limit` characters.
+  /// One line without control, bidirectional and invisible characters, white space collapsed, at most `limit` characters
+  /// and four times as many bytes of UTF-8.
   package static func line(_ text: String, limit: Int = 48) -> String {
-    let most = limit > .max / longestCharacter ? .max : limit * longestCharacter
+    let maximumBytes = limit > .max / bytesPerCharacter ? .max : limit * bytesPerCharacter
     var line = String.UnicodeScalarView()
-    var count = 0
+    var bytes = 0
     var isBetweenWords = false
-    for scalar in text.unicodeScalars where count < most {
+    for scalar in text.unicodeScalars {
       if isJoiner(scalar) {
         if line.isEmpty || isBetweenWords { continue }
       } else if isInvisible(scalar) {
@@ -15,10 +16,11 @@ package enum SafeText {
         isBetweenWords = !line.isEmpty
         continue
       }
+      bytes += UTF8.width(scalar) + (isBetweenWords ? 1 : 0)
+      guard bytes <= maximumBytes else { break }
       if isBetweenWords { line.append(" ") }
       isBetweenWords = false
       line.append(scalar)
-      count += 1
     }
     return String(String(line).prefix(limit))
   }
@@ -38,8 +40,9 @@ package enum SafeText {
     return name.isEmpty ? "file" : name
   }
 
-  /// In Unicode scalars. A flag or a family is one character of several; marks may be piled on one without end.
-  private static let longestCharacter = 8
+  /// Enough for every character of one scalar. A flag or a family is one character of several; marks may be piled on one
+  /// without end.
+  private static let bytesPerCharacter = 4
 
   /// Joins or changes the visible character before it, as in emoji and in Persian; by itself it shows nothing.
   private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool {

@@ -16,6 +16,9 @@ extension Router {
     var isBeingTold = false
   }
 
+  /// In characters: of the longest name and the longest model.
+  private static let maximumActivityLength = 132
+
   /// Looks again what each messenger's bot is to show.
   func showWatched() {
     for link in holders.values.compactMap(\.current) where link.capabilities.presence == true {
@@ -48,6 +51,6 @@ extension Router {
     let sessions = AddressableSessions(from: nil, among: await host.all()).sessions.filter { watched.contains($0.id) }
     guard sessions.count == 1 else { return sessions.isEmpty ? nil : "\(sessions.count) sessions" }
     let status = await sessions[0].status()
-    return status.name + (status.model.map { " (\($0))" } ?? "")
+    return redaction.line(status.name + (status.model.map { " (\($0))" } ?? ""), limit: Self.maximumActivityLength)
   }
 }
