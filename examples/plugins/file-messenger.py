@@ -69,6 +69,8 @@ def answer(request):
 for line in sys.stdin:
     message = json.loads(line)
     if "method" in message:
+        if "id" not in message:
+            continue  # a notification, which nobody answers
         say({"id": message["id"], **answer(message)})
     elif message.get("id") in answers:
         slot = answers.pop(message["id"])

@@ -30,7 +30,8 @@ read_inbox() {
 while IFS= read -r line; do
   method=$(jq -r '.method // empty' <<<"$line") || continue
   [ -n "$method" ] || continue # an answer to a message of ours: it is stored
-  id=$(jq -c '.id' <<<"$line")
+  id=$(jq -c '.id // empty' <<<"$line")
+  [ -n "$id" ] || continue # a notification, which nobody answers
   case "$method" in
     initialize)
       inbox=$(jq -r '.params.config.inbox // empty' <<<"$line")
