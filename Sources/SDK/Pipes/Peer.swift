@@ -212,6 +212,11 @@ package final class Peer: Sendable {
     }
   }
 
+  /// Sends a request without an id, which the other side must ignore: a check of a plugin does so.
+  package func notify(_ method: String) throws(Outbox.SendError) {
+    try outbox.send(Array(#"{"jsonrpc":"2.0","method":"\#(method)","params":{}}"#.utf8) + [0x0A])
+  }
+
   /// The waiter no longer waits. Remembers ids that were given up before they were sent.
   private func abandon(_ id: Int64) {
     limits.remove(id)

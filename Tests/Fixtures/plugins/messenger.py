@@ -26,19 +26,26 @@ class Messenger:
     def ask(self, method, params):
         self.number += 1
         self.say({"id": f"own-{self.number}", "method": method, "params": params})
+        return f"own-{self.number}"
 
     def run(self):
         for line in sys.stdin:
             message = json.loads(line)
             if "method" not in message:
-                continue
-            try:
-                result = self.answer(message["method"], message.get("params", {}))
-                self.say({"id": message["id"], "result": result})
-            except Failure as failure:
-                self.say({"id": message["id"], "error": failure.error})
-            if message["method"] == "initialize":
-                self.begin()
+                self.answered(message)
+            elif "id" in message:
+                self.handle(message)
+
+    def handle(self, message):
+        try:
+            self.say({"id": message["id"], "result": self.answer(message["method"], message.get("params", {}))})
+        except Failure as failure:
+            self.say({"id": message["id"], "error": failure.error})
+        if message["method"] == "initialize":
+            self.begin()
+
+    def answered(self, answer):
+        """An answer to a request of ours."""
 
     def begin(self):
         self.ask("state.save", {"state": {"cursor": 7}})
@@ -77,6 +84,38 @@ class Messenger:
 
     def conversation_open(self, params):
         return {"conversation": {"id": "d1", "kind": "dm"}}
+
+
+class Mailbox(Messenger):
+    """A messenger whose platform keeps three messages, each handed over once the one before is stored."""
+    letters = ["one", "two", "three"]
+    waiting = None
+
+    def initialize(self, params):
+        self.cursor = (params.get("state") or {"cursor": 0})["cursor"]
+        return super().initialize(params)
+
+    def begin(self):
+        self.hand_over()
+
+    def identity(self):
+        return f"p{self.cursor}"
+
+    def letter(self):
+        return {"id": self.identity(), "text": self.letters[self.cursor], "conversation": {"id": "c", "kind": "dm"},
+                "sender": {"id": "u", "name": "Ann"}, "state": {"cursor": self.cursor + 1}}
+
+    def hand_over(self):
+        if self.cursor < len(self.letters):
+            self.waiting = self.ask("message.received", self.letter())
+
+    def answered(self, answer):
+        if answer["id"] == self.waiting:
+            if "result" in answer:
+                self.cursor += 1
+            elif answer["error"]["code"] != -32001:
+                return
+            self.hand_over()
 
 
 if __name__ == "__main__":

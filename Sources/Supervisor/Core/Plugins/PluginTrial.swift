@@ -6,37 +6,28 @@ internal import RelayWire
 
 /// One life of a plugin outside the daemon: to try it, to set it up, or to check its configuration.
 package final class PluginTrial: Sendable {
+  /// Carried by all that is started for this process's trials, as `Guardian.marker` is by what a daemon starts.
+  static let marker = "\(Guardian.markerName)=check-\(getpid())"
+
   package let peer: Peer
   private let child: ChildProcess
-  /// What it has printed that is no protocol.
-  let oddities: Locked<[String]>
 
   /// - Parameters:
   ///   - folder: where it works.
+  ///   - oddity: told all that it prints and that is not part of the protocol.
   ///   - log: told each line of its standard error.
   package init(
     path: String, environment: [String: String], folder: String, clock: any Clock<Duration> = LoopClock.shared,
+    oddity: @escaping @Sendable (Peer.Oddity) -> Void = { _ in },
     log: @escaping @Sendable (String) -> Void = { StandardError.say("  | " + $0) }
   ) throws {
-    let marker = "\(Guardian.markerName)=check-\(getpid())"
     let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: path, path: path, environment: ChildEnvironment.plugin(from: environment, markers: [marker]),
+        name: path, path: path, environment: ChildEnvironment.plugin(from: environment, markers: [Self.marker]),
         directory: folder),
       guardian: nil)
-    let oddities = Locked<[String]>([])
-    peer = Peer(
-      input: pipes.output, output: pipes.input, clock: clock,
-      oddity: { oddity in
-        switch oddity {
-        case .notProtocol(let beginning): oddities.withLock { $0.append("it printed \(beginning.debugDescription)") }
-        case .tooLong(let bytes): oddities.withLock { $0.append("it printed a line of \(ByteCount(bytes))") }
-        case .unfinished: oddities.withLock { $0.append("its output ended in the middle of a line") }
-        case .unknownAnswer, .ignoredNotification: break
-        }
-      })
+    peer = Peer(input: pipes.output, output: pipes.input, clock: clock, oddity: oddity)
     self.child = child
-    self.oddities = oddities
     let errors = LineReader(
       descriptor: pipes.error, maximumLineLength: 1 << 16, loop: .logs,
       handlers: .init(line: { framed in
@@ -46,12 +37,17 @@ package final class PluginTrial: Sendable {
     try peer.start()
   }
 
-  /// Closes its input and waits for it, five seconds at most.
+  /// Closes its input and waits for it.
+  ///
+  /// - Parameter patience: the time it has until it is killed.
   @discardableResult
-  package func end(clock: any Clock<Duration> = LoopClock.shared) async -> ChildExit {
+  package func end(
+    patience: Duration = .seconds(5), clock: any Clock<Duration> = LoopClock.shared
+  ) async -> ChildExit {
     peer.finish()
-    let exit = await child.tearDown([.wait(.seconds(5))], clock: clock)
-    peer.close()
+    let exit = await child.tearDown(patience > .zero ? [.wait(patience)] : [], clock: clock)
+    // All that it has said counts, to the last line.
+    peer.closeSoon()
     return exit
   }
 }

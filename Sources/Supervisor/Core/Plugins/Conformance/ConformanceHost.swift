@@ -3,9 +3,34 @@ internal import RelayWire
 
 /// The host of a plugin that is tried: answers all that a plugin may ask, keeps its state, and notes what it may not ask.
 final class ConformanceHost: Sendable {
+  /// How messages are answered.
+  enum Mood {
+    case stores
+    /// Not at all, as by a host that ends meanwhile.
+    case silent
+    /// The first of the life is put off once.
+    case busy
+  }
+
   private struct State {
+    var mood = Mood.stores
     var saved: JSONValue?
     var complaint: String?
+    var mixUp: String?
+    var renaming: String?
+    /// By conversation and id, as they came first.
+    var known: [Key: MessageReceived] = [:]
+    var stored: Set<Key> = []
+    /// How often each has come in this life.
+    var arrivals: [Key: Int] = [:]
+    var putOff: Key?
+    /// Kept, since a request that is forgotten is answered.
+    var unanswered: [IncomingRequest] = []
+  }
+
+  struct Key: Hashable, Sendable {
+    var conversation: String
+    var id: String
   }
 
   private let state = Locked(State())
@@ -15,6 +40,33 @@ final class ConformanceHost: Sendable {
 
   /// The first request that was wrong.
   var complaint: String? { state.withLock { $0.complaint } }
+
+  /// Two messages of one id.
+  var mixUp: String? { state.withLock { $0.mixUp } }
+
+  /// A message of an earlier life that came under another id.
+  var renaming: String? { state.withLock { $0.renaming } }
+
+  /// How often each message has come in this life.
+  var arrivals: [Key: Int] { state.withLock { $0.arrivals } }
+
+  /// The message that was answered with -32001 in this life.
+  var putOff: Key? { state.withLock { $0.putOff } }
+
+  /// Whether any message has come in any life.
+  var hasReceived: Bool { state.withLock { !$0.known.isEmpty } }
+
+  /// Begins another life of the plugin.
+  func expect(_ mood: Mood) {
+    state.withLock { state in
+      state.mood = mood
+      state.arrivals = [:]
+      state.putOff = nil
+    }
+  }
+
+  /// Forgets what the plugin saved, as a new store.
+  func forget() { state.withLock { $0.saved = nil } }
 
   /// Serves until the connection ends.
   func serve(_ peer: Peer) async {
@@ -26,13 +78,12 @@ final class ConformanceHost: Sendable {
         request.fail(error)
       }
     }
+    state.withLock { $0.unanswered = [] }
   }
 
   private func answer(_ request: IncomingRequest) throws(WireError) {
     switch request.method {
-    case MessageReceived.method:
-      try keep(request.params(MessageReceived.self).state)
-      request.reply(MessageReceived.Reply(stored: true))
+    case MessageReceived.method: try take(request)
     case CommandInvoked.method: try acknowledge(request, CommandInvoked.self, MessageReceived.Reply(stored: true))
     case ActionInvoked.method: try acknowledge(request, ActionInvoked.self, MessageReceived.Reply(stored: true))
     case CommandComplete.method: try acknowledge(request, CommandComplete.self, .init(completions: []))
@@ -63,5 +114,50 @@ final class ConformanceHost: Sendable {
       throw WireError(.invalidParams, "state.save: the state is over \(ByteCount(StateSave.maximumBytes))")
     }
     self.state.withLock { $0.saved = state }
+  }
+
+  private func take(_ request: IncomingRequest) throws(WireError) {
+    let message = try request.params(MessageReceived.self)
+    let key = Key(conversation: message.conversation.id, id: message.id)
+    switch note(message, key) {
+    case .stores:
+      try keep(message.state)
+      request.reply(MessageReceived.Reply(stored: state.withLock { $0.stored.insert(key).inserted }))
+    case .silent: state.withLock { $0.unanswered.append(request) }
+    case .busy: request.fail(WireError(.busy, "the check is busy; send it again later"))
+    }
+  }
+
+  /// - Returns: how it is to be answered.
+  private func note(_ message: MessageReceived, _ key: Key) -> Mood {
+    state.withLock { state in
+      if let before = state.known[key] {
+        if before.text != message.text, state.arrivals[key] != nil, state.mixUp == nil {
+          let (one, other) = (before.text.debugDescription, message.text.debugDescription)
+          state.mixUp = "message.received: the id \(key.id) came with the text \(one) and then with \(other)"
+        }
+      } else {
+        let other = state.known.first { $0.value.isRepeated(by: message) && state.arrivals[$0.key] == nil }
+        if let other, state.renaming == nil {
+          let text = message.text.debugDescription
+          state.renaming =
+            "message.received: \(text) came with the id \(other.key.id) and, after a restart, with \(key.id)"
+        }
+        state.known[key] = message
+      }
+      state.arrivals[key, default: 0] += 1
+      guard state.mood == .busy else { return state.mood }
+      guard state.putOff == nil else { return .stores }
+      state.putOff = key
+      return .busy
+    }
+  }
+}
+
+extension MessageReceived {
+  /// Whether another message can only be this one once more.
+  fileprivate func isRepeated(by other: MessageReceived) -> Bool {
+    conversation.id == other.conversation.id && sender.id == other.sender.id && text == other.text
+      && time == other.time && replyTo == other.replyTo
   }
 }

@@ -6,9 +6,11 @@ package import RelayWire
 
 /// Tries a plugin against the protocol: what a host may do, and what it must get for it.
 package struct ConformanceKit: Sendable {
+  package enum Outcome: String, Sendable, Codable { case passed, failed, untried }
+
   package struct Result: Sendable, Equatable, Codable {
     package var check: String
-    package var passed: Bool
+    package var outcome: Outcome
     /// The fault, or the reason why nothing could be tried.
     package var detail: String?
     /// The heading in docs/plugin-protocol.md beneath which it is said how it should be.
@@ -16,8 +18,14 @@ package struct ConformanceKit: Sendable {
 
     /// For people.
     package var line: String {
-      let place = passed ? nil : section.map { "; see \"\($0)\" in docs/plugin-protocol.md" }
-      return "\(passed ? "✓" : "✗") \(check)" + (detail.map { " — \($0)" } ?? "") + (place ?? "")
+      let mark =
+        switch outcome {
+        case .passed: "✓"
+        case .failed: "✗"
+        case .untried: "–"
+        }
+      let place = outcome == .failed ? section.map { "; see \"\($0)\" in docs/plugin-protocol.md" } : nil
+      return "\(mark) \(check)" + (detail.map { " — \($0)" } ?? "") + (place ?? "")
     }
   }
 
@@ -28,6 +36,7 @@ package struct ConformanceKit: Sendable {
     case errors = "Errors"
     case requests = "Every request and its result"
     case initialize = "initialize (host → plugin)"
+    case received = "message.received"
     case state = "state.save"
     case messages = "message.send, message.edit, message.delete"
     case lookup = "message.lookup"
@@ -46,20 +55,21 @@ package struct ConformanceKit: Sendable {
   struct Check {
     var name: String
     var section: Section
-    var body: () async -> String?
+    /// The method that is not tried again in other checks when this one fails.
+    var method: String?
+    var body: () async throws -> String?
 
-    init(_ name: String, _ section: Section, _ body: @escaping () async -> String?) {
+    init(
+      _ name: String, _ section: Section, of method: String? = nil, _ body: @escaping () async throws -> String?
+    ) {
       self.name = name
       self.section = section
+      self.method = method
       self.body = body
     }
   }
 
-  private let path: String
-  private let config: JSONValue
-  private let environment: [String: String]
-  private let folder: String
-  private let clock: any Clock<Duration>
+  private let launch: ConformanceSubject.Launch
 
   static let answerLimit: Duration = .seconds(10)
 
@@ -68,115 +78,136 @@ package struct ConformanceKit: Sendable {
     path: String, config: JSONValue, environment: [String: String], folder: String,
     clock: any Clock<Duration> = LoopClock.shared
   ) {
-    self.path = path
-    self.config = config
-    self.environment = environment
-    self.folder = folder
-    self.clock = clock
+    launch = .init(path: path, config: config, environment: environment, folder: folder, clock: clock)
   }
 
   /// Runs every check, telling each result as it is known. Answers whether all passed.
-  package func run(_ tell: (Result) -> Void) async -> Bool {
-    var allPassed = true
-    func note(_ check: String, _ section: Section, _ problem: String?) {
-      tell(Result(check: check, passed: problem == nil, detail: problem, section: section.rawValue))
-      if problem != nil { allPassed = false }
-    }
-    let host = ConformanceHost()
-    guard let trial = start(note) else { return false }
-    note("starts", .life, nil)
-    let serving = Task { await host.serve(trial.peer) }
-    let greeting = await greet(trial, state: nil)
-    note("answers initialize within 10 s", .initialize, greeting.problem)
-    if let about = greeting.about {
-      note(
-        "speaks protocol version 1", .initialize, about.protocolVersion == 1 ? nil : "it says \(about.protocolVersion)")
-      note("says its name, version and a known kind", .initialize, Self.problem(of: about))
-      let asking = ConformanceAsking(peer: trial.peer, oddities: trial.oddities)
-      var checks = asking.basicChecks
-      if about.kinds.contains(.messenger) {
-        checks += MessengerChecks(asking: asking, capabilities: about.capabilities, folder: folder).all
-      }
-      checks += ServiceChecks(asking: asking, services: about.capabilities.services ?? [], folder: folder).all
-      checks.append(Check("answers shutdown", .ending) { await asking.ask(Shutdown(reason: "check")) })
-      for check in checks { note(check.name, check.section, await check.body()) }
-      note("asks the host only for what there is", .requests, host.complaint)
-    } else if greeting.isConfigurationError {
-      tell(
-        Result(
-          check: "the other checks", passed: true,
-          detail: "not tried: it wants a configuration; give one with --config"))
-    }
-    note("leaves within 5 s of end of input", .life, await leaves(trial))
-    note("says nothing on standard output but the protocol", .lines, trial.oddities.withLock { $0.first })
-    await serving.value
-    guard greeting.about != nil else { return allPassed }
-    let name = host.saved == nil ? "starts again" : "starts again with the state that it saved"
-    note(name, .state, await startsAgain(host))
-    return allPassed
+  package func run(_ tell: @escaping (Result) -> Void) async -> Bool {
+    let report = ConformanceReport(tell)
+    let subject = ConformanceSubject(launch)
+    await run(subject, report)
+    // Of the lives that were cut short, too.
+    _ = await Leftovers.end(clock: launch.clock)
+    return report.allPassed
   }
 
-  private func start(_ note: (String, Section, String?) -> Void) -> PluginTrial? {
+  private func run(_ subject: ConformanceSubject, _ report: ConformanceReport) async {
     do {
-      return try PluginTrial(path: path, environment: environment, folder: folder, clock: clock)
+      try subject.start()
     } catch {
-      note("starts", .life, "\(error)")
-      return nil
+      return report.note("starts", .life, "\(error)")
     }
+    report.note("starts", .life, nil)
+    switch await subject.greet() {
+    case .failed(let problem):
+      report.note(Self.greetingCheck, .initialize, problem)
+      report.skip("the other checks", because: "initialize failed")
+      return await subject.kill()
+    case .wantsConfiguration:
+      report.note(Self.greetingCheck, .initialize, nil)
+      report.skip("the other checks", because: "it wants a configuration; give one with --config")
+      await noteDeparture(subject, report)
+    case .ready(let about):
+      report.note(Self.greetingCheck, .initialize, nil)
+      guard await run(checks(subject, about), subject, report) else { return await subject.kill() }
+      await noteDeparture(subject, report)
+      await CatchUpChecks(subject: subject, report: report).run(isMessenger: about.kinds.contains(.messenger))
+    }
+    note(subject.oddities, report)
+    report.note("asks the host only for what there is", .requests, subject.host.complaint)
   }
 
-  private struct Greeting {
-    var about: InitializeReply?
-    var problem: String?
-    var isConfigurationError = false
-  }
+  private static let greetingCheck = "answers initialize within 10 s"
 
-  private func greet(_ trial: PluginTrial, state: JSONValue?) async -> Greeting {
-    let request = InitializeRequest(
-      protocolVersions: [1, 9_999], host: HostDescription(name: "conformance kit", version: Product.version),
-      instance: "check", config: config, state: state, dataDir: folder, spoolDir: folder)
-    do {
-      return Greeting(about: try await trial.peer.request(request, within: Self.answerLimit))
-    } catch .refused(let refusal) {
-      guard refusal.code == .configuration else { return Greeting(problem: "it refused: \(refusal.message)") }
-      let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) }
-      guard problems != nil else {
-        return Greeting(problem: "its configuration error has no data of the form [{\"path\":…,\"message\":…}]")
-      }
-      return Greeting(isConfigurationError: true)
-    } catch {
-      return Greeting(problem: "\(error)")
+  private func checks(_ subject: ConformanceSubject, _ about: InitializeReply) -> [Check] {
+    let asking = ConformanceAsking(subject: subject)
+    let introduction = [
+      Check("speaks protocol version 1", .initialize) {
+        about.protocolVersion == 1 ? nil : "initialize: protocolVersion is \(about.protocolVersion), not 1"
+      },
+      Check("says its name, version and a known kind", .initialize) { Self.problem(of: about) },
+    ]
+    var checks = introduction + [asking.firstCheck] + asking.basicChecks
+    if about.kinds.contains(.messenger) {
+      checks += MessengerChecks(asking: asking, capabilities: about.capabilities, folder: launch.folder).all
     }
+    checks += ServiceChecks(asking: asking, services: about.capabilities.services ?? [], folder: launch.folder).all
+    return checks + [Check("answers shutdown", .ending) { try await asking.ask(Shutdown(reason: "check")) }]
   }
 
   private static func problem(of about: InitializeReply) -> String? {
-    if about.name.isEmpty { return "its name is empty" }
-    if about.version.isEmpty { return "its version is empty" }
+    if about.name.isEmpty { return "initialize: name is empty" }
+    if about.version.isEmpty { return "initialize: version is empty" }
     let known: Set<PluginKind> = [.messenger, .service, .observer]
-    return about.kinds.contains(where: known.contains) ? nil : "kinds holds none of messenger, service, observer"
+    return about.kinds.contains(where: known.contains)
+      ? nil : "initialize: kinds holds none of messenger, service, observer"
   }
 
-  /// As after a crash: what it saved comes back, and it catches up from there.
-  private func startsAgain(_ before: ConformanceHost) async -> String? {
-    let trial: PluginTrial
-    do {
-      trial = try PluginTrial(path: path, environment: environment, folder: folder, clock: clock)
-    } catch {
-      return "\(error)"
+  /// Makes one check after another. What costs the plugin its life is told once; it is started again for the others.
+  ///
+  /// - Returns: false where the plugin is not to be had any more.
+  private func run(_ checks: [Check], _ subject: ConformanceSubject, _ report: ConformanceReport) async -> Bool {
+    var untried: [String: [String]] = [:]
+    for check in checks {
+      subject.isTrying(check.name)
+      var problem: String?
+      var isLost = false
+      do {
+        problem = try await check.body()
+      } catch ConformanceStop.givenUp(let method) {
+        untried[method, default: []].append(check.name)
+        continue
+      } catch let stop as ConformanceStop {
+        problem = await subject.explain(stop)
+        isLost = true
+      } catch {
+        problem = "\(error)"
+      }
+      report.note(check.name, check.section, problem)
+      if problem != nil, let method = check.method { subject.giveUp(method) }
+      guard isLost else { continue }
+      var obstacle: String? = "it does not answer ping"
+      if check.method != Ping.method { obstacle = await subject.startAgain() }
+      if let obstacle {
+        report.skip("the other checks", because: obstacle)
+        return false
+      }
     }
-    let host = ConformanceHost()
-    let serving = Task { await host.serve(trial.peer) }
-    let greeting = await greet(trial, state: before.saved)
-    let asking = ConformanceAsking(peer: trial.peer, oddities: trial.oddities)
-    let answer = greeting.about == nil ? nil : await asking.ask(Ping())
-    let exit = await trial.end(clock: clock)
-    await serving.value
-    if greeting.isConfigurationError { return "it refuses the configuration that it took the first time" }
-    if let problem = greeting.problem { return "initialize: \(problem) (\(exit))" }
-    return answer.map { "ping: \($0) (\(exit))" }
+    for (method, names) in untried.sorted(by: { $0.key < $1.key }) {
+      report.skip(names.joined(separator: "; "), because: "\(method) failed above")
+    }
+    return true
   }
 
-  private func leaves(_ trial: PluginTrial) async -> String? {
-    await trial.end(clock: clock) == .signaled(SIGKILL) ? "it was still there and had to be killed" : nil
+  private func noteDeparture(_ subject: ConformanceSubject, _ report: ConformanceReport) async {
+    subject.isTrying("leaves within 5 s of end of input")
+    let isKilled = await subject.end() == .signaled(SIGKILL)
+    report.note(
+      "leaves within 5 s of end of input", .life, isKilled ? "it was still there and had to be killed" : nil)
+    report.note("leaves no process behind", .life, await Leftovers.end(clock: launch.clock))
+  }
+
+  /// One line for each kind: who prints once prints often.
+  private func note(_ oddities: [ConformanceSubject.Oddity], _ report: ConformanceReport) {
+    func first(_ isMeant: (Peer.Oddity) -> Bool) -> String? {
+      oddities.first { isMeant($0.kind) }.map { "\($0.kind.forAuthors) (during \"\($0.during)\")" }
+    }
+    report.note(
+      "says nothing on standard output but the protocol", .lines,
+      first { if case .notProtocol = $0 { true } else { false } })
+    report.note(
+      "sends whole lines of at most 16 MiB", .lines,
+      first {
+        switch $0 {
+        case .tooLong, .unfinished: true
+        default: false
+        }
+      })
+    report.note(
+      "answers each request once, with its id", .lines,
+      first { if case .unknownAnswer = $0 { true } else { false } })
+    report.note(
+      "gives each of its requests an id", .lines,
+      first { if case .ignoredNotification = $0 { true } else { false } })
   }
 }

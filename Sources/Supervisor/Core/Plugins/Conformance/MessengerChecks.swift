@@ -17,13 +17,11 @@ struct MessengerChecks: Sendable {
   /// As `ConformanceAsking.ask`; a failure that the protocol knows is an answer, too.
   private func ask<Request: WireRequest>(
     _ request: Request, _ judge: (Request.Reply) -> String? = { _ in nil }
-  ) async -> String? {
-    do {
-      return judge(try await asking.peer.request(request, within: ConformanceKit.answerLimit))
-    } catch .refused(let refusal) {
-      return Self.problem(refusal, of: Request.method)
-    } catch {
-      return asking.words(for: error)
+  ) async throws -> String? {
+    switch try await asking.subject.answer(to: request) {
+    case .result(let result): judge(result)
+    case .refused(let refusal): Self.problem(refusal, of: Request.method)
+    case .unreadable(let problem): problem
     }
   }
 
@@ -35,9 +33,10 @@ struct MessengerChecks: Sendable {
   }
 
   /// A message to try things on: nil where the messenger cannot send at present.
-  private func send(_ text: String = "hello", key: String = UUID().uuidString) async -> String? {
+  private func send(_ text: String = "hello", key: String = UUID().uuidString) async throws -> String? {
     let request = MessageSend(key: key, conversation: Self.place, text: text, role: .answer)
-    return try? await asking.peer.request(request, within: ConformanceKit.answerLimit).message
+    guard case .result(let receipt) = try await asking.subject.answer(to: request) else { return nil }
+    return receipt.message
   }
 
   private static func isNamed(_ receipt: Receipt) -> String? {
@@ -51,53 +50,57 @@ struct MessengerChecks: Sendable {
       .init("a messenger states its longest text", .initialize) {
         capabilities.maximumTextLength.map { $0 > 0 } == true ? nil : "capabilities.maximumTextLength is missing"
       },
-      .init("message.send answers with the message's id", .messages) { await self.expectReceipt("hello") },
-      .init("U+2028 and emoji arrive in one piece", .messages) { await self.expectReceipt("a\u{2028}b 🦊 \"\\") },
+      .init("message.send answers with the message's id", .messages, of: MessageSend.method) {
+        try await self.expectReceipt("hello")
+      },
+      .init("each message gets an id of its own", .messages) { try await self.expectIDs() },
+      .init("U+2028 and emoji arrive in one piece", .messages) { try await self.expectReceipt("a\u{2028}b 🦊 \"\\") },
     ]
     if let limit = capabilities.maximumTextLength, (1...1_000_000).contains(limit) {
-      checks.append(.init("takes a text as long as it states", .initialize) { await self.expectLongest(limit) })
+      checks.append(.init("takes a text as long as it states", .initialize) { try await self.expectLongest(limit) })
     }
     if capabilities.idempotencyKey == true {
-      checks.append(.init("the same key makes one message", .messages) { await self.expectOneOfKey() })
+      checks.append(.init("the same key makes one message", .messages) { try await self.expectOneOfKey() })
     }
     if capabilities.lookup == true {
-      checks.append(.init("message.lookup finds what was sent", .lookup) { await self.expectFound() })
+      checks.append(.init("message.lookup finds what was sent", .lookup) { try await self.expectFound() })
     }
     if capabilities.edit == true {
       checks += [
-        .init("message.edit is answered with a receipt", .messages) { await self.expectEdits() },
+        .init("message.edit is answered with a receipt", .messages) { try await self.expectEdits() },
         .init("message.delete is answered", .messages) {
-          let message = await self.send() ?? Self.place
-          return await self.ask(MessageDelete(conversation: Self.place, message: message))
+          let message = try await self.send() ?? Self.place
+          return try await self.ask(MessageDelete(conversation: Self.place, message: message))
         },
       ]
     }
     if capabilities.outcomes == true {
       checks.append(
         .init("message.settled is answered, of unknown messages too", .settled) {
-          await self.ask(MessageSettled(conversation: Self.place, message: "never-sent", outcome: .answered))
+          try await self.ask(MessageSettled(conversation: Self.place, message: "never-sent", outcome: .answered))
         })
     }
     if capabilities.maximumFileBytes != nil {
-      checks.append(.init("file.send answers with the message's id", .file) { await self.expectFile() })
+      checks.append(.init("file.send answers with the message's id", .file) { try await self.expectFile() })
     }
     return checks
   }
 
-  private func expectReceipt(_ text: String) async -> String? {
-    await ask(MessageSend(key: UUID().uuidString, conversation: Self.place, text: text), Self.isNamed)
+  private func expectReceipt(_ text: String) async throws -> String? {
+    try await ask(MessageSend(key: UUID().uuidString, conversation: Self.place, text: text), Self.isNamed)
   }
 
-  private func expectLongest(_ limit: Int) async -> String? {
+  private func expectLongest(_ limit: Int) async throws -> String? {
     // Where not even a short one is taken, a refusal says nothing.
-    guard await send() != nil else { return nil }
+    guard try await send() != nil else { return nil }
     let unit = capabilities.lengthUnit ?? .utf16
     let foxes = String(repeating: "🦊", count: limit / unit.count("🦊"))
     for text in [String(repeating: "x", count: limit), foxes] {
       let request = MessageSend(key: UUID().uuidString, conversation: Self.place, text: text)
-      do {
-        _ = try await asking.peer.request(request, within: ConformanceKit.answerLimit)
-      } catch .refused(let refusal) {
+      switch try await asking.subject.answer(to: request) {
+      case .result: break
+      case .unreadable(let problem): return problem
+      case .refused(let refusal):
         switch DeliveryFailure(refusal) {
         case .tooLarge?, .invalid?:
           return
@@ -105,37 +108,40 @@ struct MessengerChecks: Sendable {
             + refusal.message
         default: if let problem = Self.problem(refusal, of: MessageSend.method) { return problem }
         }
-      } catch {
-        return asking.words(for: error)
       }
     }
     return nil
   }
 
-  private func expectOneOfKey() async -> String? {
+  private func expectOneOfKey() async throws -> String? {
     let key = UUID().uuidString
-    guard let first = await send(key: key), let second = await send(key: key) else { return nil }
+    guard let first = try await send(key: key), let second = try await send(key: key) else { return nil }
     return first == second ? nil : "it made \(first) and \(second) of one key"
   }
 
-  private func expectFound() async -> String? {
+  private func expectIDs() async throws -> String? {
+    guard let first = try await send("one"), let second = try await send("two") else { return nil }
+    return first == second ? "message.send answered two messages with the one id \(first)" : nil
+  }
+
+  private func expectFound() async throws -> String? {
     let key = UUID().uuidString
-    let sent = await send(key: key)
-    let problem = await ask(MessageLookup(conversation: Self.place, key: key)) { found in
+    let sent = try await send(key: key)
+    let problem = try await ask(MessageLookup(conversation: Self.place, key: key)) { found in
       guard let sent, found.message != sent else { return nil }
       return found.message.map { "it finds \($0) for the key of \(sent)" } ?? "it finds nothing for the key of \(sent)"
     }
     if let problem { return problem }
-    return await ask(MessageLookup(conversation: Self.place, key: "never-sent")) { found in
+    return try await ask(MessageLookup(conversation: Self.place, key: "never-sent")) { found in
       found.message.map { "it finds \($0) for a key that was never sent" }
     }
   }
 
-  private func expectEdits() async -> String? {
-    let message = await send() ?? Self.place
+  private func expectEdits() async throws -> String? {
+    let message = try await send() ?? Self.place
     for (text, streaming) in [("hello there", true), ("hello there, again", nil)] as [(String, Bool?)] {
       let edit = MessageEdit(conversation: Self.place, message: message, text: text, streaming: streaming)
-      let problem = await ask(edit) { receipt in
+      let problem = try await ask(edit) { receipt in
         receipt.putOff == true && streaming != true ? "putOff answers a change without streaming" : nil
       }
       if let problem { return problem }
@@ -143,14 +149,14 @@ struct MessengerChecks: Sendable {
     return nil
   }
 
-  private func expectFile() async -> String? {
+  private func expectFile() async throws -> String? {
     let path = "\(folder)/check-file.txt"
     do {
       try Data("a file".utf8).write(to: URL(filePath: path))
     } catch {
       return "\(path) cannot be written: \(error)"
     }
-    return await ask(
+    return try await ask(
       FileSend(key: UUID().uuidString, conversation: Self.place, path: path, name: "check.txt", mime: "text/plain"),
       Self.isNamed)
   }
@@ -166,15 +172,17 @@ struct MessengerChecks: Sendable {
             ? nil : "buttons.idLength is \(limits.idLength), and must be at least \(ButtonLimits.leastIDLength)"
         })
       checks += [
-        .init("dialog.show answers with the message's id", .dialog) { await self.expectQuestion() },
-        .init("a question can be withdrawn, twice too", .dialog) { await self.expectWithdrawal() },
+        .init("dialog.show answers with the message's id", .dialog, of: DialogShow.method) {
+          try await self.expectQuestion()
+        },
+        .init("a question can be withdrawn, twice too", .dialog) { try await self.expectWithdrawal() },
       ]
     }
     if capabilities.typing == true {
       checks.append(
         .init("typing.set is answered", .typing) {
-          if let problem = await self.ask(TypingSet(conversation: Self.place, active: true)) { return problem }
-          return await self.ask(TypingSet(conversation: Self.place, active: false))
+          if let problem = try await self.ask(TypingSet(conversation: Self.place, active: true)) { return problem }
+          return try await self.ask(TypingSet(conversation: Self.place, active: false))
         })
     }
     if capabilities.commandsMenu == true {
@@ -182,8 +190,8 @@ struct MessengerChecks: Sendable {
         .init("commands.changed is answered, of an empty menu too", .typing) {
           let use = CommandsChanged.Command(
             name: "use", summary: "talk to another session", arguments: "<number|name>", completes: true)
-          if let problem = await self.ask(CommandsChanged(commands: [use])) { return problem }
-          return await self.ask(CommandsChanged(commands: []))
+          if let problem = try await self.ask(CommandsChanged(commands: [use])) { return problem }
+          return try await self.ask(CommandsChanged(commands: []))
         })
     }
     return checks
@@ -196,20 +204,21 @@ struct MessengerChecks: Sendable {
       buttons: kind == .confirm ? [Array(buttons.prefix(capabilities.buttons?.perRow ?? 1))] : nil)
   }
 
-  private func expectQuestion() async -> String? {
+  private func expectQuestion() async throws -> String? {
     for kind in [DialogShow.Kind.confirm, .input] {
-      if let problem = await ask(question(kind), Self.isNamed) { return "\(kind.rawValue): \(problem)" }
+      if let problem = try await ask(question(kind), Self.isNamed) { return "\(kind.rawValue): \(problem)" }
     }
     return nil
   }
 
   /// The host repeats what it does not know to have been carried out.
-  private func expectWithdrawal() async -> String? {
-    let shown = try? await asking.peer.request(question(.confirm), within: ConformanceKit.answerLimit).message
+  private func expectWithdrawal() async throws -> String? {
+    var shown = Self.place
+    if case .result(let receipt) = try await asking.subject.answer(to: question(.confirm)) { shown = receipt.message }
     let close = DialogClose(
-      conversation: Self.place, message: shown ?? Self.place, dialog: "check", text: "✔ Does it work? — withdrawn")
-    if let problem = await ask(close) { return problem }
-    return await ask(close).map { "the second time: \($0)" }
+      conversation: Self.place, message: shown, dialog: "check", text: "✔ Does it work? — withdrawn")
+    if let problem = try await ask(close) { return problem }
+    return try await ask(close).map { "the second time: \($0)" }
   }
 
   // MARK: - Places
@@ -219,7 +228,7 @@ struct MessengerChecks: Sendable {
     if capabilities.threads == true {
       checks.append(
         .init("thread.create answers with a thread", .places) {
-          await self.ask(ThreadCreate(key: UUID().uuidString, conversation: Self.place, title: "check")) {
+          try await self.ask(ThreadCreate(key: UUID().uuidString, conversation: Self.place, title: "check")) {
             $0.conversation.kind == .thread ? nil : "its kind is \($0.conversation.kind.rawValue)"
           }
         })
@@ -227,7 +236,7 @@ struct MessengerChecks: Sendable {
     if capabilities.directMessages == true {
       checks.append(
         .init("conversation.open answers with direct messages", .places) {
-          await self.ask(ConversationOpen(user: Self.place)) {
+          try await self.ask(ConversationOpen(user: Self.place)) {
             $0.conversation.kind == .dm ? nil : "its kind is \($0.conversation.kind.rawValue)"
           }
         })
@@ -235,8 +244,8 @@ struct MessengerChecks: Sendable {
     if capabilities.presence == true {
       checks.append(
         .init("presence.set is answered, without a text too", .places) {
-          if let problem = await self.ask(PresenceSet(text: "check")) { return problem }
-          return await self.ask(PresenceSet(text: nil))
+          if let problem = try await self.ask(PresenceSet(text: "check")) { return problem }
+          return try await self.ask(PresenceSet(text: nil))
         })
     }
     return checks

@@ -11,20 +11,20 @@ struct ServiceChecks: Sendable {
   var all: [ConformanceKit.Check] {
     var checks: [ConformanceKit.Check] = []
     if services.contains(FormatRender.method) {
-      checks.append(.init("format.render keeps to the limit", .rendering) { await self.expectRendering() })
+      checks.append(.init("format.render keeps to the limit", .rendering) { try await self.expectRendering() })
     }
     if services.contains(FormatTool.method) {
-      checks.append(.init("format.tool answers a line for each call", .tools) { await self.expectToolLines() })
+      checks.append(.init("format.tool answers a line for each call", .tools) { try await self.expectToolLines() })
     }
     if services.contains(AttachmentsPrepare.method) {
-      checks.append(.init("attachments.prepare takes a text file", .preparation) { await self.expectPreparation() })
+      checks.append(.init("attachments.prepare takes a text file", .preparation) { try await self.expectPreparation() })
     }
     return checks
   }
 
-  private func expectRendering() async -> String? {
+  private func expectRendering() async throws -> String? {
     let text = String(repeating: "word ", count: 100)
-    return await asking.ask(FormatRender(text: text, dialect: "plain", limit: 60, unit: .utf16, final: true)) {
+    return try await asking.ask(FormatRender(text: text, dialect: "plain", limit: 60, unit: .utf16, final: true)) {
       if $0.pieces.isEmpty { return "there are no pieces" }
       if $0.pieces.contains(where: { $0.text.utf16.count > 60 }) { return "a piece is over the limit" }
       let consumed = $0.pieces.map(\.consumed)
@@ -33,14 +33,14 @@ struct ServiceChecks: Sendable {
     }
   }
 
-  private func expectToolLines() async -> String? {
+  private func expectToolLines() async throws -> String? {
     let calls = ["bash", "read"].map { FormatTool.Call(name: $0, arguments: ["command": "ls"]) }
-    return await asking.ask(FormatTool(calls: calls, dialect: "plain")) {
+    return try await asking.ask(FormatTool(calls: calls, dialect: "plain")) {
       $0.lines.count == calls.count ? nil : "there are \($0.lines.count) lines for \(calls.count) calls"
     }
   }
 
-  private func expectPreparation() async -> String? {
+  private func expectPreparation() async throws -> String? {
     let path = "\(folder)/check.txt"
     do {
       try Data("what is in the file".utf8).write(to: URL(filePath: path))
@@ -48,7 +48,7 @@ struct ServiceChecks: Sendable {
       return "\(path) cannot be written: \(error)"
     }
     let attachment = Attachment(id: "check", name: "check.txt", mime: "text/plain", path: path)
-    return await asking.ask(AttachmentsPrepare(attachments: [attachment], spoolDir: folder, outputDir: folder)) {
+    return try await asking.ask(AttachmentsPrepare(attachments: [attachment], spoolDir: folder, outputDir: folder)) {
       $0.text.isEmpty ? "the text is empty: a file that cannot be used is named in it" : nil
     }
   }

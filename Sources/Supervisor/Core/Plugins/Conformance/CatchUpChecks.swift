@@ -1,0 +1,90 @@
+internal import RelayPipes
+internal import RelayWire
+
+/// The checks of a plugin that starts again: with the state that it saved, and after a host that ended too early.
+struct CatchUpChecks {
+  let subject: ConformanceSubject
+  let report: ConformanceReport
+
+  /// The time in which a plugin that started hands over what it has.
+  private static let settling: Duration = .seconds(2)
+  private static let renamed = "hands over no message again under another id"
+  private static let resumed = "hands over again what the host did not answer"
+  private static let putOff = "sends again what the host was too busy for"
+
+  private var host: ConformanceHost { subject.host }
+
+  func run(isMessenger: Bool) async {
+    let name = host.saved == nil ? "starts again" : "starts again with the state that it saved"
+    subject.isTrying(name)
+    let problem = await startsAgain()
+    report.note(name, .state, problem)
+    guard problem == nil, isMessenger else { return await subject.kill() }
+    guard host.hasReceived else {
+      await subject.kill()
+      return report.skip("catches up after a restart", because: "it handed over no message during the check")
+    }
+    _ = await wait(Self.settling) { host.renaming != nil }
+    await subject.kill()
+    report.note("gives each message an id of its own", .received, host.mixUp)
+    report.note(Self.renamed, .received, host.renaming)
+    guard host.renaming == nil, host.mixUp == nil else {
+      return report.skip("\(Self.resumed); \(Self.putOff)", because: "its ids are not to be relied on")
+    }
+    await catchUp()
+  }
+
+  /// As after an orderly end: what it saved comes back.
+  private func startsAgain() async -> String? {
+    if let problem = await subject.startAgain(with: host.saved) { return problem }
+    do {
+      return try await ConformanceAsking(subject: subject).ask(Ping())
+    } catch ConformanceStop.givenUp {
+      return nil
+    } catch let stop as ConformanceStop {
+      return await subject.explain(stop)
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  /// As after a power cut in which the host had stored nothing yet.
+  private func catchUp() async {
+    let both = "\(Self.resumed); \(Self.putOff)"
+    subject.isTrying(Self.resumed)
+    host.forget()
+    if let problem = await subject.startAgain(with: nil, .silent) {
+      return report.note(Self.resumed, .received, problem)
+    }
+    _ = await wait(Self.settling) { false }
+    let unanswered = host.arrivals.keys
+    await subject.kill()
+    guard !unanswered.isEmpty else {
+      return report.skip(both, because: "it handed over no message when it was started without state")
+    }
+    if let problem = await subject.startAgain(with: host.saved, .busy) {
+      return report.note(Self.resumed, .received, problem)
+    }
+    _ = await wait(ConformanceKit.answerLimit) { unanswered.allSatisfy { host.arrivals[$0] != nil } }
+    let missing = unanswered.filter { host.arrivals[$0] == nil }.min { $0.id < $1.id }
+    report.note(Self.resumed, .received, missing.map(complaint))
+    if missing == nil, let putOff = host.putOff {
+      let isBack = await wait(ConformanceKit.answerLimit) { host.arrivals[putOff, default: 0] > 1 }
+      let fault = "message.received of \(putOff.id) was answered with -32001 and did not come again within 10 s"
+      report.note(Self.putOff, .received, isBack ? nil : fault)
+    } else {
+      report.skip(Self.putOff, because: "messages did not come again at all")
+    }
+    await subject.kill()
+  }
+
+  private func complaint(_ key: ConformanceHost.Key) -> String {
+    host.renaming
+      ?? "message.received of \(key.id) had no answer when the host ended, and did not come again within 10 s of the start"
+  }
+
+  /// - Returns: whether it came true within the limit.
+  private func wait(_ limit: Duration, until isTrue: () -> Bool) async -> Bool {
+    await Waiting.wait(limit, subject.launch.clock, until: isTrue)
+  }
+}

@@ -1,0 +1,18 @@
+/// What is told of a plugin that is tried, as it becomes known.
+final class ConformanceReport {
+  private let tell: (ConformanceKit.Result) -> Void
+  private(set) var allPassed = true
+
+  init(_ tell: @escaping (ConformanceKit.Result) -> Void) { self.tell = tell }
+
+  /// - Parameter problem: nil where the check passed.
+  func note(_ check: String, _ section: ConformanceKit.Section, _ problem: String?) {
+    tell(.init(check: check, outcome: problem == nil ? .passed : .failed, detail: problem, section: section.rawValue))
+    if problem != nil { allPassed = false }
+  }
+
+  /// Tells of checks that were not made.
+  func skip(_ checks: String, because reason: String) {
+    tell(.init(check: checks, outcome: .untried, detail: "not tried, because \(reason)"))
+  }
+}

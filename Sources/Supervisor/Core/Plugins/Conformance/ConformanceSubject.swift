@@ -1,0 +1,176 @@
+internal import Glibc
+internal import RelayPipes
+internal import RelayWire
+
+/// The end of a check before it could judge.
+enum ConformanceStop: Error {
+  /// The plugin stayed silent, or ended. `method` is what it was asked, where that is the cause.
+  case lost(method: String?, PeerError, oddity: String?)
+  /// The method has cost an earlier check its plugin.
+  case givenUp(method: String)
+}
+
+/// The plugin that is tried, over several lives.
+final class ConformanceSubject: Sendable {
+  /// What is tried, and in which surroundings.
+  struct Launch: Sendable {
+    var path: String
+    var config: JSONValue
+    var environment: [String: String]
+    /// For the plugin's data and spool.
+    var folder: String
+    var clock: any Clock<Duration>
+  }
+
+  enum Answer<Reply: Sendable>: Sendable {
+    case result(Reply)
+    case refused(WireError)
+    case unreadable(String)
+  }
+
+  struct Oddity: Sendable {
+    var kind: Peer.Oddity
+    /// The name of the check that was being tried.
+    var during: String
+  }
+
+  private struct Life {
+    var trial: PluginTrial
+    var serving: Task<Void, Never>
+  }
+
+  private struct State {
+    var life: Life?
+    /// Counts lives, so that what a killed one still says is not heard.
+    var number = 0
+    var trying = "starts"
+    var oddities: [Oddity] = []
+    var givenUp: Set<String> = []
+  }
+
+  let launch: Launch
+  let host = ConformanceHost()
+  private let state = Locked(State())
+
+  init(_ launch: Launch) { self.launch = launch }
+
+  // MARK: - Lives
+
+  func start() throws {
+    let number = state.withLock { state in
+      state.number += 1
+      return state.number
+    }
+    let trial = try PluginTrial(
+      path: launch.path, environment: launch.environment, folder: launch.folder, clock: launch.clock,
+      oddity: { [self] oddity in
+        state.withLock { state in
+          if state.number == number { state.oddities.append(Oddity(kind: oddity, during: state.trying)) }
+        }
+      })
+    let serving = Task { [host] in await host.serve(trial.peer) }
+    state.withLock { $0.life = Life(trial: trial, serving: serving) }
+  }
+
+  /// Ends its life in good order.
+  func end() async -> ChildExit? { await end(patience: .seconds(5)) }
+
+  /// Ends its life as a power cut does.
+  func kill() async {
+    state.withLock { $0.number += 1 }
+    _ = await end(patience: .zero)
+  }
+
+  private func end(patience: Duration) async -> ChildExit? {
+    guard let life = state.withLock({ $0.life.take() }) else { return nil }
+    let exit = await life.trial.end(patience: patience, clock: launch.clock)
+    await life.serving.value
+    return exit
+  }
+
+  /// Ends a life that was lost, and says how.
+  func explain(_ stop: ConformanceStop) async -> String {
+    guard case .lost(let method, let error, let oddity) = stop else { return "\(stop)" }
+    if case .timedOut = error {
+      await kill()
+      return "\(error)" + (oddity.map { "; \($0)" } ?? "")
+    }
+    let exit = await end()
+    let how = exit == .signaled(SIGKILL) ? "it ended its output, but did not leave" : exit.map { "\($0)" }
+    return (method.map { "\($0): " } ?? "") + "\(error)" + (how.map { " (\($0))" } ?? "")
+  }
+
+  // MARK: - Requests
+
+  /// No request of this method is made any more.
+  func giveUp(_ method: String) { state.withLock { _ = $0.givenUp.insert(method) } }
+
+  func isTrying(_ check: String) { state.withLock { $0.trying = check } }
+
+  /// All that it printed and that is not part of the protocol.
+  var oddities: [Oddity] { state.withLock { $0.oddities } }
+
+  func answer<Request: WireRequest>(to request: Request) async throws(ConformanceStop) -> Answer<Request.Reply> {
+    let (peer, isGivenUp) = state.withLock { ($0.life?.trial.peer, $0.givenUp.contains(Request.method)) }
+    if isGivenUp { throw .givenUp(method: Request.method) }
+    guard let peer else { throw .lost(method: nil, .closed, oddity: nil) }
+    do {
+      return .result(try await peer.request(Strict(request: request), within: ConformanceKit.answerLimit))
+    } catch .refused(let refusal) {
+      return .refused(refusal)
+    } catch .unreadable(let method, let why) {
+      return .unreadable("\(PeerError.unreadable(method: method, why))")
+    } catch {
+      let method: String? = if case .notSent = error { nil } else { Request.method }
+      throw .lost(method: method, error, oddity: takeOddity())
+    }
+  }
+
+  func notify(_ method: String) throws(ConformanceStop) {
+    do {
+      try state.withLock({ $0.life })?.trial.peer.notify(method)
+    } catch {
+      throw .lost(method: nil, .closed, oddity: nil)
+    }
+  }
+
+  /// Where no answer came, something else may have: it belongs to that check, and is no fault of its own.
+  private func takeOddity() -> String? {
+    state.withLock { state in
+      let oddity = state.oddities.last { $0.during == state.trying }
+      state.oddities.removeAll { $0.during == state.trying }
+      return oddity?.kind.forAuthors
+    }
+  }
+}
+
+/// A request whose result must be of its form: the host takes anything where it reads nothing, a check does not.
+private struct Strict<Request: WireRequest>: WireRequest {
+  typealias Reply = Request.Reply
+  static var method: String { Request.method }
+  static var replyForm: String { Request.replyForm }
+  var request: Request
+
+  func writeParams(to line: inout [UInt8]) throws { try request.writeParams(to: &line) }
+
+  static func readReply(from line: UnsafeRawBufferPointer) throws -> Request.Reply {
+    _ = try JSONCoding.decode(ResultOf<[String: JSONValue]>.self, from: line)
+    return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: line).result
+  }
+}
+
+extension Peer.Oddity {
+  /// What a plugin did, in words for its author.
+  var forAuthors: String {
+    switch self {
+    case .notProtocol(let beginning): "it printed \(beginning.debugDescription)"
+    case .tooLong(let bytes):
+      "it printed a line of \(ByteCount(bytes)); the limit is \(ByteCount(ProtocolLimits.maximumLineLength))"
+    case .unfinished(let bytes): "its output ended in the middle of a line (\(ByteCount(bytes)))"
+    case .unknownAnswer(.integer(let id)?): "it answered the id \(id), which no unanswered request has"
+    case .unknownAnswer(.string(let id)?): "it answered the id \(id.debugDescription), which no unanswered request has"
+    case .unknownAnswer(nil): "it sent an answer without an id"
+    case .ignoredNotification(let method): "it sent \(method) without an id, which the host ignores"
+    }
+  }
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+import signal
+
+from messenger import Messenger
+
+
+class Broken(Messenger):
+    def run(self):
+        super().run()
+        signal.pause()
+
+
+Broken().run()
