@@ -20,11 +20,6 @@ extension EndToEnd {
       try #require(try await relay.status().sessions.first?.pid)
     }
 
-    private func title(_ relay: RelayFixture) async throws -> String? {
-      let line = await relay.messenger.questions.last?.text.split(separator: "\n").first
-      return line.map { String($0.dropFirst(2).filter { $0 != "*" }) }
-    }
-
     // MARK: - Silence
 
     @Test func `a silent agent is told to the person, who stops the run, and other messages wait`() async throws {
@@ -153,31 +148,6 @@ extension EndToEnd {
         try await relay.messenger.say("/confirm", id: "1")
         await relay.messenger.waitForText("nobody answered within 1 s")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-      }
-    }
-
-    @Test func `an open question holds up no stop, and is withdrawn in words`() async throws {
-      let config = RelayFixture.usualConfig + "\nshutdown:\n  drainSeconds: 3600\n"
-      try await RelayFixture.run(config: config) { relay in
-        try await relay.messenger.say("/confirm", id: "1")
-        await relay.messenger.waitForText("❓")
-        let title = try #require(try await title(relay))
-        // Ends within the test's time limit, and not after an hour.
-        #expect(await relay.stop() == .exited(0))
-        await relay.messenger.waitForText("pi-relayd is stopping, and the agent with it")
-        #expect(await relay.messenger.texts().contains { $0.hasPrefix("✖") && $0.contains(title) })
-      }
-    }
-
-    @Test func `a question that a killed daemon leaves open is withdrawn by the next, with its title`() async throws {
-      try await RelayFixture.run { relay in
-        try await relay.messenger.say("/confirm", id: "1")
-        await relay.messenger.waitForText("❓")
-        let title = try #require(try await title(relay))
-        try await relay.killAndStart()
-        await relay.messenger.waitForText("The question was withdrawn, because pi-relayd was restarted")
-        await relay.messenger.waitForText(title)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
       }
     }
 

@@ -176,6 +176,25 @@ package final class RelayFixture: Sendable {
     try await start()
   }
 
+  /// How a daemon makes way for the next.
+  package enum Break: CaseIterable, Sendable { case stop, kill, upgrade }
+
+  /// Lets the daemon make way for the next, which is ready afterwards.
+  package func goThrough(_ change: Break) async throws {
+    switch change {
+    case .stop:
+      let exit = await stop()
+      guard exit == .exited(0) else {
+        throw SystemError("the daemon did not stop in good order: \(log.suffix(5))", code: 0)
+      }
+      try await start()
+    case .kill: try await killAndStart()
+    case .upgrade:
+      let upgrade = try await command("upgrade")
+      guard upgrade.exit == .exited(0) else { throw SystemError("no upgrade: \(upgrade.errors)", code: 0) }
+    }
+  }
+
   /// Ends the daemon in good order.
   package func stop() async -> ChildExit? {
     guard let child = daemon else { return nil }

@@ -18,6 +18,8 @@ package struct SessionHandover: Codable, Sendable {
   var settles: Bool?
   var restarts: Int
   var dialogs: [PiDialog]
+  /// How long each of `dialogs` has waited, by its id; earlier versions do not say.
+  var waited: [String: Duration]?
   /// The run in progress.
   var run: SessionRun?
 
@@ -49,11 +51,12 @@ extension Session {
     guard let agent, let handover = await connection.hold(), self.connection === connection, isBetweenEvents else {
       return .busy
     }
+    let now = surroundings.timekeeper.now()
     return .ready(
       SessionHandover(
         id: id, connection: handover, program: agent, state: state, lastLeaf: lastLeaf, settles: settles,
-        restarts: restarts, dialogs: Array(openDialogs.values),
-        run: run?.handedOver(now: surroundings.timekeeper.now())))
+        restarts: restarts, dialogs: openDialogs.values.map(\.dialog),
+        waited: openDialogs.mapValues { now - $0.began }, run: run?.handedOver(now: now)))
   }
 
   /// Idle, or in a run of which nothing but events is to come.
@@ -87,7 +90,7 @@ extension Session {
     run?.adopt(now: surroundings.timekeeper.now())
     activity = run == nil ? .idle : .working
     if run != nil { runNumber += 1 }
-    for dialog in handover.dialogs { keepOpen(dialog) }
+    for dialog in handover.dialogs { keepOpen(dialog, waited: handover.waited?[dialog.id] ?? .zero) }
     let place = await surroundings.places.adopt()
     self.place = place
     nursery.add(on: EventLoop.shared) { [self] in

@@ -8,6 +8,13 @@ internal import RelayWire
 // Questions to the person: the agent's, which end with its process, and the session's own, which wait for a decision about
 // a message or about a silent agent.
 extension Session {
+  /// A question of the agent that waits for an answer.
+  struct OpenDialog: Sendable {
+    let dialog: PiDialog
+    /// When it began to wait, on this process's clock.
+    let began: Duration
+  }
+
   // MARK: - The agent's
 
   func open(_ dialog: PiDialog, _ connection: PiConnection) {
@@ -20,18 +27,19 @@ extension Session {
     emit(.dialogOpened(dialog, of: run?.prompt?.key))
   }
 
-  func keepOpen(_ dialog: PiDialog) {
-    openDialogs[dialog.id] = dialog
+  /// - Parameter waited: how long it had waited in earlier processes.
+  func keepOpen(_ dialog: PiDialog, waited: Duration = .zero) {
+    openDialogs[dialog.id] = OpenDialog(dialog: dialog, began: surroundings.timekeeper.now() - waited)
     if let timeout = dialog.timeout {
-      expire(after: .milliseconds(timeout)) { await $0.expire(dialog.id) }
+      expire(after: .milliseconds(timeout) - waited) { await $0.expire(dialog.id) }
     } else if let limit = settings.questionTimeout {
-      expire(after: limit) { await $0.cancelUnanswered(dialog.id, after: limit) }
+      expire(after: limit - waited) { await $0.cancelUnanswered(dialog.id, after: limit) }
     }
   }
 
   private func expire(after limit: Duration, _ body: @escaping @Sendable (Session) async -> Void) {
     nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
-      if await timekeeper.sleep(for: limit) { await body(self) }
+      if await timekeeper.sleep(for: max(.zero, limit)) { await body(self) }
     }
   }
 

@@ -82,7 +82,7 @@ package actor Session {
   var runNumber = 0
   /// Counts what shows that a run goes on, so that an old quiet timer does not end it.
   var quietNumber = 0
-  var openDialogs: [String: PiDialog] = [:]
+  var openDialogs: [String: OpenDialog] = [:]
   /// What we ask ourselves; it does not go when pi does.
   var questions: [String: CheckedContinuation<String?, Never>] = [:]
   var questionNumber = 0
