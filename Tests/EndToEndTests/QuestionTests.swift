@@ -52,6 +52,23 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: [Break.stop, .kill])
+    func `a messenger that cannot change a question says below it that no answer is wanted any more`(
+      change: Break
+    ) async throws {
+      var capabilities = FakeMessenger.usual
+      capabilities.edit = nil
+      try await RelayFixture.run(config: Self.config, capabilities: capabilities) { relay in
+        try await relay.messenger.say("/confirm", id: "1")
+        await relay.messenger.wait { $0.questions.count == 1 }
+        try await relay.goThrough(change)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        try await waitForAnswer(to: "2", relay)
+        let texts = await relay.messenger.texts()
+        #expect(texts.count { $0.hasPrefix("✖") && $0.contains("Clear the cache?") } == 1, "\(texts)")
+      }
+    }
+
     @Test(arguments: [
       ("/confirm", "yes", "You said yes."), ("/select", "Violet", "You answered: Violet"),
       ("/input", "Ann", "You answered: Ann"),

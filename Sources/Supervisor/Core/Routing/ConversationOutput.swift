@@ -179,7 +179,10 @@ actor ConversationOutput {
       await say("❓ The session \(session), which you left, asks: \(title)\nTo answer: /use \(session)", .notice)
     case .settleDialog(let record, let outcome):
       if let sent = dialogs.removeValue(forKey: record.id) {
-        await delivery.closeDialog(record.id, shown: sent, text: record.closing(outcome, through: redaction))
+        let isAnswered = if case .answered = outcome { true } else { false }
+        await delivery.closeDialog(
+          record.id, shown: sent, text: record.closing(outcome, through: redaction),
+          isBelow: !isAnswered && !changesQuestions)
       }
     case .detached: await detach()
     case .flush(let number):
@@ -266,6 +269,8 @@ actor ConversationOutput {
     let most = capabilities.maximumTextLength ?? Self.usualLimit
     return max(50, most - most / 20)
   }
+
+  var changesQuestions: Bool { capabilities.buttons != nil || capabilities.edit == true }
 
   var editInterval: Duration {
     let shortest = capabilities.minimumEditInterval.map { Duration.milliseconds($0) }

@@ -144,10 +144,15 @@ struct Delivery: Sendable {
   }
 
   /// Replaces a question that is settled.
-  func closeDialog(_ dialog: String, shown sent: Sent, text: String) async {
+  ///
+  /// - Parameter isBelow: the messenger cannot change the question, so the text is a message of its own.
+  func closeDialog(_ dialog: String, shown sent: Sent, text: String, isBelow: Bool = false) async {
     let request = DialogClose(
       conversation: conversation.conversation, message: sent.message, dialog: dialog, text: text)
-    let record = OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .close(request))
+    let record =
+      isBelow
+      ? compose(text, role: .notice)
+      : OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .close(request))
     if await self.record([record], closing: sent.key) { _ = await sendRecorded(record) }
   }
 
