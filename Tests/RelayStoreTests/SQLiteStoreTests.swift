@@ -268,6 +268,31 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
   }
 
+  @Test func `the words of an ended message that can be run again are kept until it is, once`() async throws {
+    let store = try SQLiteStore(path: path)
+    for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
+    func again(_ id: String) async throws -> MessageReceived? {
+      try await store.accept(runningAgain: message(id).key) { ended in
+        var new = ended
+        new.id = "new"
+        return new
+      }
+    }
+    #expect(try await again("1") == nil)
+    let end = MessageEnd(message("1").key, .interrupted, .failed, keepsWords: true)
+    try await store.recordOutbound([send("k")], ending: end, closing: nil)
+    try await store.end(MessageEnd(message("2").key, .interrupted, .failed))
+    #expect(try await again("2") == nil)
+    #expect(try await again("1") == message("new").message)
+    #expect(try await again("1") == nil)
+    #expect(
+      try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("3"), message("new")])
+    // Nor are they kept for an instance that will not be back.
+    try await store.end(MessageEnd(message("3").key, .interrupted, .failed, keepsWords: true))
+    try await store.forget(instance: "discord.default")
+    #expect(try await again("3") == nil)
+  }
+
   @Test func `a plugin is held back as long as it was, and no longer`() async throws {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })

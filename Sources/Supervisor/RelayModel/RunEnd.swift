@@ -9,7 +9,7 @@ package enum RunEnd: Sendable, Equatable {
   /// Text for the person: what went wrong and what to do.
   case failed(String)
   /// The same, where the agent has no memory of the message, so that it may be run again.
-  case forgotten(String, Prompt)
+  case forgotten(String, MessageKey)
   /// The agent took the message without a run: one of its own commands.
   case handled
 

@@ -78,11 +78,16 @@ package struct MessageEnd: Sendable, Equatable {
   package var stage: MessageStage
   /// What its messenger is to be told.
   package var outcome: MessageSettled.Outcome
+  /// Its words are kept, so that it can be run again.
+  package var keepsWords: Bool
 
-  package init(_ key: MessageKey, _ stage: MessageStage, _ outcome: MessageSettled.Outcome) {
+  package init(
+    _ key: MessageKey, _ stage: MessageStage, _ outcome: MessageSettled.Outcome, keepsWords: Bool = false
+  ) {
     self.key = key
     self.stage = stage
     self.outcome = outcome
+    self.keepsWords = keepsWords
   }
 
   /// What native commands and pressed buttons are stored under, before their own ids.

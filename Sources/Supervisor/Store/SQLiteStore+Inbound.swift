@@ -56,6 +56,23 @@ extension SQLiteStore: Store {
     }
   }
 
+  package func accept(
+    runningAgain key: MessageKey, as again: @escaping @Sendable (MessageReceived) -> MessageReceived
+  ) async throws -> MessageReceived? {
+    let values = key.values
+    return try await commits.write { connection in
+      let kept = try connection.rows(
+        "SELECT body FROM message WHERE \(Self.whichMessage) AND endedAt IS NOT NULL AND body IS NOT NULL", values.0,
+        values.1, values.2
+      ) { try JSONCoding.decode(MessageReceived.self, from: $0.blob(0)) }
+      guard let message = kept.first.map(again) else { return nil }
+      let stored = StoredMessage(key: MessageKey(conversation: key.conversation, id: message.id), message: message)
+      guard try Self.acceptance(of: stored, encoded: nil, state: nil)(connection) else { return nil }
+      try connection.run("UPDATE message SET body = NULL WHERE \(Self.whichMessage)", values.0, values.1, values.2)
+      return message
+    }
+  }
+
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
@@ -137,8 +154,10 @@ extension SQLiteStore: Store {
     let key = end.key.values
     try connection.run(
       """
-      UPDATE message SET stage = ?4, endedAt = ?5, outcome = ?6, body = NULL WHERE \(whichMessage) AND endedAt IS NULL
-      """, key.0, key.1, key.2, .integer(end.stage.code), .real(time), .text(end.outcome.rawValue))
+      UPDATE message SET stage = ?4, endedAt = ?5, outcome = ?6, body = CASE WHEN ?7 THEN body END
+      WHERE \(whichMessage) AND endedAt IS NULL
+      """, key.0, key.1, key.2, .integer(end.stage.code), .real(time), .text(end.outcome.rawValue),
+      .integer(end.keepsWords ? 1 : 0))
   }
 
   package func outcomeToldSoon(_ key: MessageKey) {

@@ -126,8 +126,9 @@ extension SQLiteStore {
     try await commits.write { connection in
       let instance = SQLiteConnection.Value.text(instance)
       try connection.run(
-        "UPDATE message SET stage = ?3, endedAt = ?2, body = NULL WHERE instance = ?1 AND endedAt IS NULL", instance,
+        "UPDATE message SET stage = ?3, endedAt = ?2 WHERE instance = ?1 AND endedAt IS NULL", instance,
         .real(time), .integer(MessageStage.dropped.code))
+      try connection.run("UPDATE message SET body = NULL WHERE instance = ? AND body IS NOT NULL", instance)
       try connection.run(
         """
         UPDATE outbound SET result = 2, settledAt = ?2, isOpen = 0, body = NULL

@@ -15,6 +15,12 @@ package protocol Store: Sendable {
   func accept(
     _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
+  /// Stores a message that is made of an ended one, whose words were kept and go in the same step: it happens once.
+  ///
+  /// - Returns: the message; nil when nothing is kept of the ended one, or it was stored before.
+  func accept(
+    runningAgain key: MessageKey, as again: @escaping @Sendable (MessageReceived) -> MessageReceived
+  ) async throws -> MessageReceived?
   /// Returns when everything given to the store before is stored, and told.
   func settled() async throws
   /// Moves a message on; one that has ended stays as it is.

@@ -158,7 +158,7 @@ actor ConversationOutput {
     case .report(let text, let end, let buttons):
       await breakStream()
       // What is not stored has not ended: the next daemon goes on with it.
-      if await say(text, .notice, buttons: buttons, ending: end) { await delivery.tell(end) }
+      if await say(text, .notice, buttons: buttons, replyTo: end.interaction, ending: end) { await delivery.tell(end) }
     case .change(let message, let text, let buttons, let end):
       await breakStream()
       if await delivery.change(message, redaction.apply(to: text), buttons, ending: end) { await delivery.tell(end) }
@@ -324,9 +324,12 @@ actor ConversationOutput {
     case .aborted: if !isUnseen { await say("⏹ Stopped.", .notice) }
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
-    case .forgotten(let why, let prompt):
-      let canPress = capabilities.buttons != nil && prompt.key.conversation == key
-      await say("❌ \(why)", .notice, buttons: canPress ? Router.buttonToRunAgain(prompt) : nil)
+    case .forgotten(let why, let message):
+      let canPress = capabilities.buttons != nil && message.conversation == key
+      // In one step: wherever the button can be pressed, the words are kept.
+      await say(
+        "❌ \(why)", .notice, buttons: canPress ? Router.buttonToRunAgain(message) : nil,
+        ending: canPress ? MessageEnd(message, .interrupted, end.outcome, keepsWords: true) : nil)
     }
   }
 
@@ -344,7 +347,7 @@ actor ConversationOutput {
     let records = pieces.enumerated().map { index, piece in
       delivery.compose(
         piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil,
-        replyTo: replyTo ?? ending?.interaction)
+        replyTo: replyTo)
     }
     guard await delivery.record(records, ending: ending) else { return false }
     for record in records { _ = await delivery.sendRecorded(record) }

@@ -87,9 +87,10 @@ extension Router {
     }
   }
 
-  /// Words of the person's own, where a question waits, are its answer.
+  /// Words of the person's own, where a question waits, are its answer. A message that is run again is none.
   static func mayAnswer(_ message: MessageReceived) -> Bool {
-    message.forwarded != true && !message.text.trimmingWhitespace().isEmpty
+    message.forwarded != true && !message.id.hasPrefix(MessageEnd.actionPrefix)
+      && !message.text.trimmingWhitespace().isEmpty
   }
 
   enum Kind: Equatable {

@@ -136,11 +136,7 @@ extension Router {
     guard let session, let session = await host.session(session) else {
       return report("❌ \(why) Its session is gone; write it again if it is still wanted.", end)
     }
-    let message = unfinished.stored.message
-    let prompt = Prompt(
-      key: end.key, text: message.text, typed: message.text, attachments: message.attachments ?? [])
-    let how = await session.interruption(of: prompt, why)
-    if case .forgotten(_, let prompt) = how { watchers.forgotten.keep(prompt) }
+    let how = await session.interruption(of: end.key, why)
     places[key]?.output.post(.event(.runEnded(end.key, how, end.stage)))
   }
 

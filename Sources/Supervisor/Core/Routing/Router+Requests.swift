@@ -57,12 +57,7 @@ extension Router {
 
   /// Checks, stores and queues a message, and then answers. Does not wait for the disk: what a messenger sends meanwhile
   /// shares the commit.
-  ///
-  /// - Parameter failed: called when the message could not be stored.
-  private func receive(
-    _ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink,
-    failed: @escaping @Sendable () -> Void = {}
-  ) throws {
+  private func receive(_ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink) throws {
     guard try isWelcome(message, link, isNative: request.method == CommandInvoked.method) else {
       request.reply(MessageReceived.Reply(stored: false, refused: true))
       return
@@ -82,7 +77,6 @@ extension Router {
         if isNew { inbox.post(.message(message, link)) }
         request.reply(json: isNew ? #"{"stored":true}"# : #"{"stored":false}"#)
       case .failure(let error):
-        failed()
         log("\(key): a message was not taken: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))
       }
@@ -186,26 +180,22 @@ extension Router {
     if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
     let key = key(link, action.conversation)
     let inbox = place(key, action.conversation, link).inbox
+    accepting.withLock { $0 += 1 }
+    defer { accepting.withLock { $0 -= 1 } }
+    if let ended = Self.messageToRunAgain(action, key),
+      let message = try await store.accept(
+        runningAgain: ended, as: { Self.message(runningAgain: $0, for: action) })
+    {
+      inbox.post(.message(message, link))
+      return request.reply(ActionInvoked.Reply(stored: true))
+    }
     // Stored as the words it stands for. A button of a menu is a command, which the next daemon carries out; words that
     // answer a question never are: the question ends with this daemon, and the next says that they answered nothing.
-    if let again = Self.messageToRunAgain(action, key), let prompt = watchers.forgotten.take(again) {
-      do {
-        // A press that is not stored leaves the button as it was.
-        return try receive(Self.message(runningAgain: prompt, for: action), request, link) { [watchers] in
-          watchers.forgotten.keep(prompt)
-        }
-      } catch {
-        watchers.forgotten.keep(prompt)
-        throw error
-      }
-    }
     let command = SessionMenu.command(ofButton: action.action)
     let words = MessageReceived(
       id: Self.id(of: action), conversation: action.conversation, sender: action.sender,
       text: command ?? action.text ?? dialogs.label(ofButton: action.action) ?? action.action,
       forwarded: command == nil ? true : nil)
-    accepting.withLock { $0 += 1 }
-    defer { accepting.withLock { $0 -= 1 } }
     let isNew = try await store.accept(
       StoredMessage(key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: command == nil),
       state: nil)

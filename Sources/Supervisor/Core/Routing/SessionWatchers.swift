@@ -29,8 +29,6 @@ final class SessionWatchers: Sendable {
     }
   }
 
-  /// Messages that may be run again.
-  let forgotten = ForgottenMessages()
   private let dialogs: DialogBroker
   private let watched = Locked<[String: Watched]>([:])
   /// Told of messages that have ended with nobody of their conversation watching any more.
@@ -166,7 +164,6 @@ final class SessionWatchers: Sendable {
     case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let stage):
-      if case .forgotten(_, let prompt) = end { forgotten.keep(prompt) }
       post(.event(event), to: session, about: message)
       if let message { noteUnseen(MessageEnd(message, stage, end.outcome), end, in: session) }
     case .messageTaken(let message):

@@ -27,12 +27,12 @@ extension Session {
       surroundings.log("session \(name): pi ended in mid-run with \(why)")
       await requeue(steering)
       guard run?.accepted == true else { return await retry(prompt, why, after: last) }
-      await conclude(prompt, await interruption(of: prompt, "The agent ended unexpectedly (\(why))."), .interrupted)
+      await conclude(prompt, await interruption(of: prompt.key, "The agent ended unexpectedly (\(why))."), .interrupted)
     }
   }
 
   /// The end of a run that was cut short.
-  package func interruption(of prompt: Prompt, _ why: String) async -> RunEnd {
+  func interruption(of message: MessageKey, _ why: String) async -> RunEnd {
     guard await hasSavedNothing() else {
       return .failed(
         "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."
@@ -40,7 +40,7 @@ extension Session {
     }
     return .forgotten(
       "\(why) pi had saved nothing of this session yet, so the agent remembers neither this message nor its answer. It is "
-        + "not run again by itself; write it again if it is still wanted.", prompt)
+        + "not run again by itself; write it again if it is still wanted.", message)
   }
 
   /// pi writes a session's file with the first answer, not with the first message. False where the file's place is not
@@ -65,7 +65,7 @@ extension Session {
     // Whether the agent has it is looked up by the next daemon.
     guard run?.accepted == true else { return leave() }
     await conclude(
-      prompt, await interruption(of: prompt, "pi-relayd was stopped while the agent worked on this."), .interrupted)
+      prompt, await interruption(of: prompt.key, "pi-relayd was stopped while the agent worked on this."), .interrupted)
   }
 
   /// The agent ended and was not seen to take the message: it is sent again, once, unless the session has it.
@@ -111,7 +111,7 @@ extension Session {
     case .no: return true
     case .yes:
       await conclude(
-        prompt, await interruption(of: prompt, "The agent was interrupted while it worked on this."), .interrupted)
+        prompt, await interruption(of: prompt.key, "The agent was interrupted while it worked on this."), .interrupted)
       return false
     case .unknown:
       if isParked {
