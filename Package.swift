@@ -185,7 +185,7 @@ let package = Package(
       dependencies: [
         "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayPipes",
         "RelayStore", "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice",
-        "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
+        "pi-relay-demo-agent", "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .testTarget(

@@ -297,6 +297,25 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a message that may have been taken, changed by an extension, is not said to be withdrawn or not taken`()
+      async throws
+    {
+      let filter = #"sed -u '/"role":"user"/s/never mind/forget it/'"#
+      try await RelayFixture.run(agentFilter: filter) { relay in
+        try await relay.messenger.say("/slow 20", id: "1")
+        await relay.messenger.waitForText("The quick")
+        try await relay.messenger.say("/steer /slow 500 never mind", id: "2")
+        // It follows what the agent was saying: the agent is at work on it.
+        await relay.messenger.wait { $0.messages.count { $0.role == .answer } == 2 }
+        _ = try await relay.messenger.request(MessageDeleted(id: "2", conversation: Conversation(id: "c1")))
+        await relay.messenger.waitForText("🗑️ Too late to withdraw")
+        kill(try await pid(relay), SIGKILL)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .failed)
+        await relay.messenger.waitForText("Nothing tells whether the agent took this message before you withdrew it")
+        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("not take") && !$0.contains("is withdrawn") })
+      }
+    }
+
     @Test func `a message that was withdrawn too late and then not taken is told`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")

@@ -95,5 +95,34 @@ extension EndToEnd {
         #expect(await !relay.messenger.texts(in: "two").contains { $0.contains("The quick") })
       }
     }
+
+    /// Changes what was said to the agent in its own copy, as an extension of pi may.
+    private static let changing = #"sed -u '/"role":"user"/s/look left/glance left/'"#
+
+    @Test func `so is one that an extension has changed on its way into the run`() async throws {
+      try await RelayFixture.run(config: Self.config, agentFilter: Self.changing) { relay in
+        try await say("hello", id: "1", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await say("/slow 20", id: "2", in: "one", relay)
+        await relay.messenger.waitForText("The quick", in: "one")
+        try await say("/steer look left", id: "3", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .handled)
+        #expect(try await texts(of: "two", relay).contains { $0.hasPrefix("You wrote:") && $0.contains("look left") })
+      }
+    }
+
+    @Test func `a question about a silent agent is asked, and answered, where a person turns to its session`()
+      async throws
+    {
+      try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
+        try await relay.messenger.say("/hang", id: "1")
+        await relay.messenger.waitForText("The agent has said nothing for")
+        try await relay.messenger.say("/use 1", id: "2", in: "c2")
+        await relay.messenger.waitForText("The agent has said nothing for", in: "c2")
+        try await relay.messenger.say("2", id: "3", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+      }
+    }
   }
 }
