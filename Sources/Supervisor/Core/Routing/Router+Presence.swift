@@ -1,6 +1,7 @@
 internal import RelayModel
 internal import RelayPipes
 internal import RelayStore
+internal import RelayText
 internal import RelayWire
 
 // The activity that a messenger's bot shows. Everybody sees it, so it names only what everybody may address: the

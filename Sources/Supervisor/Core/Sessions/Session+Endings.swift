@@ -3,7 +3,7 @@ internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
-package import RelayModel
+internal import RelayModel
 internal import RelayStore
 
 // How a run ends: by itself, with the agent, or with the daemon; and what becomes of its message.

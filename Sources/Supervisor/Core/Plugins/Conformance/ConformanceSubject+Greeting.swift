@@ -1,3 +1,4 @@
+internal import RelayHome
 internal import RelayPipes
 internal import RelayWire
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import ProcessSupervision
 internal import RelayPipes
 internal import RelayWire
 
