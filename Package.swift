@@ -183,9 +183,10 @@ let package = Package(
     .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayPipes",
-        "RelayStore", "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice",
-        "pi-relay-demo-agent", "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayPipes", "RelayStore", "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
+        "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .testTarget(

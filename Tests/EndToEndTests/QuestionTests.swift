@@ -1,4 +1,5 @@
 import Glibc
+import RelayModel
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,5 +1,9 @@
+import AgentRuntime
 import PiRPC
 import RelayConfig
+import RelayHome
+import RelayLogging
+import RelayModel
 import RelayPipes
 import RelayStore
 import RelayWire
