@@ -106,18 +106,29 @@ import Testing
     }
   }
 
-  @Test(arguments: awkward) func `an edit written by hand says what its encoder would say`(text: String) throws {
+  private func expectRead<Request: WireRequest & Equatable>(_ request: Request) throws {
+    let line = try request.line(id: 7)
+    #expect(try JSONCoding.decode(ParamsOf<Request>.self, from: line).params == request)
+  }
+
+  @Test(arguments: awkward) func `parameters are read as they were written`(text: String) throws {
     for streaming in [nil, true, false] {
       for buttons in [nil, [[Button(id: "b", label: text)]]] {
-        let edit = MessageEdit(
-          conversation: text, message: "m\(text)", text: text + text, buttons: buttons, streaming: streaming)
-        var line: [UInt8] = []
-        try edit.writeParams(to: &line)
-        #expect(
-          try JSONCoding.decode(JSONValue.self, from: line)
-            == JSONCoding.decode(JSONValue.self, from: JSONCoding.encode(edit)))
+        try expectRead(
+          MessageEdit(
+            conversation: text, message: "m\(text)", text: text + text, buttons: buttons, streaming: streaming))
+        try expectRead(
+          MessageSend(
+            key: "k", conversation: "c", text: text, role: .answer, replyTo: text, buttons: buttons,
+            streaming: streaming))
       }
     }
+    try expectRead(
+      MessageReceived(
+        id: "1", time: 1_763_841_600.25, conversation: Conversation(id: "c", kind: .thread, parent: "p", title: text),
+        sender: Sender(id: "u", name: "Ann", roles: ["r", text]), text: text, mention: true,
+        replyTo: QuotedMessage(id: "0", text: text), attachments: [Attachment(id: "1", name: text)], forwarded: true,
+        state: ["seen": ["c": .string(text)]]))
   }
 
   @Test func `a request is one line with its id, method and parameters`() throws {
@@ -132,7 +143,8 @@ import Testing
 
 @Suite struct ReplyTests {
   private func read<Request: WireRequest>(_ result: String, as type: Request.Type) throws -> Request.Reply {
-    try Array(#"{"jsonrpc":"2.0","id":1,"result":\#(result)}"#.utf8).withUnsafeBytes { try Request.readReply(from: $0) }
+    let line = Array(#"{"jsonrpc":"2.0","id":1,"result":\#(result)}"#.utf8)
+    return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: line).result
   }
 
   private func receipt(_ result: String) throws -> String { try read(result, as: MessageSend.self).message }
@@ -145,9 +157,8 @@ import Testing
       #expect(try read(result, as: MessageEdit.self) == receipt)
     }
     for receipt in [EditReceipt(), EditReceipt(putOff: true), EditReceipt(message: "7", putOff: false)] {
-      var line: [UInt8] = []
-      try MessageEdit.writeReply(receipt, to: &line)
-      #expect(try read(String(decoding: line, as: UTF8.self), as: MessageEdit.self) == receipt)
+      let written = String(decoding: try JSONCoding.encode(receipt), as: UTF8.self)
+      #expect(try read(written, as: MessageEdit.self) == receipt)
     }
   }
 
@@ -170,6 +181,11 @@ import Testing
   @Test func `a receipt is read whatever stands around it`() throws {
     #expect(try receipt(#"{"message":"7"}"#) == "7")
     #expect(try receipt(#" { "extra":{"message":"no"}, "message" : "\ud83e\udd8a\n" , "more":[1] }"#) == "🦊\n")
+  }
+
+  @Test(arguments: ["{}", "null", "[]", "true", #""ok""#, #"{"more":1}"#])
+  func `a request that is answered by nothing accepts any answer`(result: String) throws {
+    #expect(try read(result, as: TypingSet.self) == Empty())
   }
 
   @Test(arguments: ["null", "{}", #"{"message":7}"#, #"{"message":null}"#, "[]", #""7""#])

@@ -22,7 +22,6 @@ package final class IncomingRequest: Sendable {
 
   /// The parameters, or a `WireError` fit to be the answer.
   package func params<Params: WireRequest>(_ type: Params.Type) throws(WireError) -> Params {
-    if let usual = withEncodedParams(Params.readParams) { return usual }
     do {
       return try JSONCoding.decode(ParamsOf<Params>.self, from: line).params
     } catch {
@@ -31,41 +30,24 @@ package final class IncomingRequest: Sendable {
   }
 
   /// The parameters as they stand on the line.
-  package var encodedParams: [UInt8]? { withEncodedParams { Array($0) } }
-
-  /// Answers what `read` makes of the parameters as they stand on the line; nil when there are none.
-  package func withEncodedParams<Result>(_ read: (UnsafeRawBufferPointer) -> Result?) -> Result? {
+  package var encodedParams: [UInt8]? {
     line.withUnsafeBytes { bytes in
-      var result: Result?
+      var result: [UInt8]?
       var cursor = JSONCursor(bytes)
       _ = cursor.members { key, cursor in
         guard key.equals("params") else { return true }
         _ = cursor.peek()
         let start = cursor.position
-        if cursor.skipValue() { result = read(UnsafeRawBufferPointer(rebasing: bytes[start..<cursor.position])) }
+        if cursor.skipValue() { result = Array(bytes[start..<cursor.position]) }
         return false
       }
       return result
     }
   }
 
-  /// - Parameter json: a small answer, written by hand where each microsecond counts.
-  package func reply(json: StaticString) {
-    guard !answered.exchange(true, ordering: .relaxed) else { return }
-    peer.answer(id, json: json)
-  }
-
   package func reply(_ value: some Codable) {
     guard !answered.exchange(true, ordering: .relaxed) else { return }
     peer.answer(id, ResultLine(id: id, result: value))
-  }
-
-  package func reply(_ nothing: Empty) { reply(json: "{}") }
-
-  /// - Parameter request: what this answers, which may know how to write it quickly.
-  package func reply<Request: WireRequest>(_ value: Request.Reply, to request: Request.Type) {
-    guard !answered.exchange(true, ordering: .relaxed) else { return }
-    peer.answer(id) { try Request.writeReply(value, to: &$0) }
   }
 
   package func fail(_ error: WireError) {

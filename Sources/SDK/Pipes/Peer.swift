@@ -154,7 +154,7 @@ package final class Peer: Sendable {
   ) async throws(PeerError) -> Request.Reply {
     let answer = try await roundTrip(request, within: limit, isolation: isolation)
     do {
-      return try answer.withUnsafeBytes { try Request.readReply(from: $0) }
+      return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: answer).result
     } catch {
       throw .unreadable(method: Request.method, "\(JSONCoding.explain(error)); expected \(Request.replyForm)")
     }
@@ -309,7 +309,7 @@ package final class Peer: Sendable {
       return nil
     }
     if let refusal {
-      write(FailureLine(id: id, error: refusal))
+      write(FailureLine(id: id, error: refusal), for: id)
       return
     }
     incoming.yield(IncomingRequest(id: id, method: method, line: Array(bytes), peer: self))
@@ -330,41 +330,21 @@ package final class Peer: Sendable {
   // MARK: - Answers
 
   func answer(_ id: RequestID, _ line: some Encodable) {
-    settle(id)
-    write(line)
-  }
-
-  func answer(_ id: RequestID, json: StaticString) {
-    answer(id) { $0 += UnsafeBufferPointer(start: json.utf8Start, count: json.utf8CodeUnitCount) }
-  }
-
-  /// - Parameter writeResult: appends the result as JSON.
-  func answer(_ id: RequestID, _ writeResult: (inout [UInt8]) throws -> Void) {
-    settle(id)
-    var line = Array(#"{"jsonrpc":"2.0","id":"#.utf8)
-    switch id {
-    case .integer(let number): line += "\(number)".utf8
-    case .string(let text): JSONText.quote(text, into: &line)
-    }
-    line += #","result":"#.utf8
-    do {
-      try writeResult(&line)
-    } catch {
-      return write(FailureLine(id: id, error: WireError(.internalError, "the answer is no JSON")))
-    }
-    line += "}\n".utf8
-    write(line)
-  }
-
-  private func settle(_ id: RequestID) {
     state.withLock { state in
       if let bytes = state.open.removeValue(forKey: id) { state.openBytes -= bytes }
     }
+    write(line, for: id)
   }
 
-  // An answer that cannot be delivered has nobody to be reported to: the connection has ended, and its reader says so.
-
-  private func write(_ line: some Encodable) { try? outbox.send(JSONCoding.encode(line) + [0x0A]) }
-
-  private func write(_ line: [UInt8]) { try? outbox.send(line) }
+  private func write(_ line: some Encodable, for id: RequestID) {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONCoding.encode(line) + [0x0A]
+    } catch {
+      return write(
+        FailureLine(id: id, error: WireError(.internalError, "the answer cannot be written as JSON")), for: id)
+    }
+    // An answer that cannot be delivered has nobody to be reported to: the connection has ended, and its reader says so.
+    try? outbox.send(bytes)
+  }
 }

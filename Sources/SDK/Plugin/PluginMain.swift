@@ -152,7 +152,7 @@ struct Dispatcher<P: Plugin>: Sendable {
   private func call<Params: WireRequest>(
     _ request: IncomingRequest, _ body: (Params) async throws -> Params.Reply
   ) async throws {
-    request.reply(try await body(try request.params(Params.self)), to: Params.self)
+    request.reply(try await body(try request.params(Params.self)))
   }
 
   private func call<Params: WireRequest>(

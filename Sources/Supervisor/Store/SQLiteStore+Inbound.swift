@@ -82,7 +82,7 @@ extension SQLiteStore: Store {
     let instance = message.key.conversation.instance
     var words = message.message
     words.state = nil
-    let body = try encoded ?? words.encodedParams
+    let body = try encoded ?? JSONCoding.encode(words)
     let stateBody = state.map { JSONCoding.encode($0) }
     let isAnswer = message.isAnswer
     return { connection in

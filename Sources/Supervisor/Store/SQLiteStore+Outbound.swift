@@ -15,10 +15,10 @@ extension OutboundRecord.Request {
 
   fileprivate func encoded() throws -> [UInt8] {
     switch self {
-    case .message(let request): try request.encodedParams
+    case .message(let request): try JSONCoding.encode(request)
     case .file(let request): try JSONCoding.encode(request)
     case .dialog(let request): try JSONCoding.encode(request)
-    case .edit(let request): try request.encodedParams
+    case .edit(let request): try JSONCoding.encode(request)
     case .close(let request): try JSONCoding.encode(request)
     }
   }

@@ -100,23 +100,6 @@ public struct MessageEdit: WireRequest, Equatable {
     self.buttons = buttons
     self.streaming = streaming
   }
-
-  /// A growing answer is sent as often as the platform allows: without an encoder's detours.
-  public func writeParams(to line: inout [UInt8]) throws {
-    guard buttons == nil else {
-      line += try JSONCoding.encode(self)
-      return
-    }
-    line.reserveCapacity(line.count + text.utf8.count * 9 / 8 + 200)
-    line += #"{"conversation":"#.utf8
-    JSONText.quote(conversation, into: &line)
-    line += #","message":"#.utf8
-    JSONText.quote(message, into: &line)
-    line += #","text":"#.utf8
-    JSONText.quote(text, into: &line)
-    if let streaming { line += #","streaming":\#(streaming)"#.utf8 }
-    line.append(UInt8(ascii: "}"))
-  }
 }
 
 /// `message.delete`
@@ -153,15 +136,6 @@ public struct MessageSettled: WireRequest, Equatable {
     self.conversation = conversation
     self.message = message
     self.outcome = outcome
-  }
-
-  /// One for each message of a person, and they may come in thousands.
-  public func writeParams(to line: inout [UInt8]) {
-    line += #"{"conversation":"#.utf8
-    JSONText.quote(conversation, into: &line)
-    line += #","message":"#.utf8
-    JSONText.quote(message, into: &line)
-    line += #","outcome":"\#(outcome.rawValue)"}"#.utf8
   }
 }
 

@@ -75,7 +75,7 @@ extension Router {
       switch result {
       case .success(let isNew):
         if isNew { inbox.post(.message(message, link)) }
-        request.reply(json: isNew ? #"{"stored":true}"# : #"{"stored":false}"#)
+        request.reply(MessageReceived.Reply(stored: isNew))
       case .failure(let error):
         log("\(key): a message was not taken: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))

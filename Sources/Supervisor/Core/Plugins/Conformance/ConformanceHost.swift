@@ -105,7 +105,7 @@ final class ConformanceHost: Sendable {
     _ request: IncomingRequest, _ type: Request.Type, _ reply: Request.Reply
   ) throws(WireError) {
     _ = try request.params(type)
-    request.reply(reply, to: type)
+    request.reply(reply)
   }
 
   private func keep(_ state: JSONValue?) throws(WireError) {
