@@ -1,4 +1,4 @@
-// Any line: the scanner and the cursor read nothing outside it, and agree with themselves when it is cut short.
+// Any line: the scanner, the decoder and the cursor read nothing outside it, and agree with themselves when it is cut short.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzScanner(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let bytes = UnsafeRawBufferPointer(start: data, count: count)
@@ -7,7 +7,10 @@ public func fuzzScanner(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   _ = scanner.scan(bytes, into: &text)
   _ = scanner.judge(bytes, into: &text)
   if let shown = text.take() { precondition(!shown.isEmpty) }
-  _ = JSONText.repairingLoneSurrogates(bytes)
+  if let message = try? JSONCoding.decode(MessageReceived.self, from: bytes) {
+    let again = try? JSONCoding.decode(MessageReceived.self, from: JSONCoding.encode(message))
+    precondition(again == message)
+  }
   fuzzStream(bytes)
   return 0
 }

@@ -57,17 +57,6 @@ import Testing
     #expect(unescape(raw).unicodeScalars.contains("\u{FFFD}"))
   }
 
-  @Test func `repairs lone halves and leaves pairs alone`() {
-    func repaired(_ text: String) -> String? {
-      Array(text.utf8).withUnsafeBytes {
-        JSONText.repairingLoneSurrogates($0).map { String(decoding: $0, as: UTF8.self) }
-      }
-    }
-    #expect(repaired(#"{"a":"\ud83e\udd8a\\ud83d"}"#) == nil)
-    #expect(repaired(#"{"a":"\ud83d"}"#) == #"{"a":"\ufffd"}"#)
-    #expect(repaired(#"{"a":"\udd8a\ud83e"}"#) == #"{"a":"\ufffd\ufffd"}"#)
-  }
-
   @Test func `a lone half does not make a line unreadable`() throws {
     let value = try JSONCoding.decode(JSONValue.self, from: Array(#"{"a":"x\ud83d"}"#.utf8))
     #expect(value["a"]?.stringValue == "x\u{FFFD}")

@@ -116,7 +116,7 @@ public struct JSONCursor {
   public mutating func validText() -> String? {
     guard let (range, escaped) = string() else { return nil }
     let raw = UnsafeRawBufferPointer(rebasing: bytes[range])
-    guard raw.allSatisfy({ $0 >= 0x20 }) else { return nil }
+    guard !JSONText.hasControlCharacters(raw) else { return nil }
     if !escaped { return String(validating: raw, as: UTF8.self) }
     guard JSONText.hasValidEscapes(raw) else { return nil }
     var out: [UInt8] = []

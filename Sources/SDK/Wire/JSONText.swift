@@ -85,6 +85,17 @@ public enum JSONText {
     return index
   }
 
+  static func hasControlCharacters(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index + 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      // A neighbour may be found as well, but only beside one that is.
+      if below(0x20, word) != 0 { return true }
+      index += 8
+    }
+    return bytes[index...].contains { $0 < 0x20 }
+  }
+
   private static func every(_ byte: UInt64) -> UInt64 { byte &* 0x0101_0101_0101_0101 }
 
   private static func below(_ limit: UInt64, _ word: UInt64) -> UInt64 {
@@ -137,35 +148,5 @@ public enum JSONText {
   private static func append(_ scalar: UInt32, to out: inout [UInt8]) {
     let character = Unicode.Scalar(scalar) ?? "\u{FFFD}"
     out.append(contentsOf: UTF8.encode(character) ?? UTF8.encodedReplacementCharacter)
-  }
-
-  /// Replaces every escaped surrogate that has no partner by `\ufffd`, so that a strict decoder accepts the line.
-  /// Nil when there is nothing to replace.
-  public static func repairingLoneSurrogates(_ raw: UnsafeRawBufferPointer) -> [UInt8]? {
-    var repaired: [UInt8]?
-    var index = 0
-    while index + 1 < raw.count {
-      guard raw[index] == 0x5C else {
-        index += 1
-        continue
-      }
-      guard raw[index + 1] == UInt8(ascii: "u"), let unit = hexUnit(raw, index + 2),
-        (0xD800..<0xE000).contains(unit)
-      else {
-        index += 2
-        continue
-      }
-      let hasPartner =
-        unit < 0xDC00 && index + 12 <= raw.count && raw[index + 6] == 0x5C && raw[index + 7] == UInt8(ascii: "u")
-        && hexUnit(raw, index + 8).map { (0xDC00..<0xE000).contains($0) } == true
-      if hasPartner {
-        index += 12
-        continue
-      }
-      if repaired == nil { repaired = Array(raw) }
-      repaired?.replaceSubrange(index..<index + 6, with: Array("\\ufffd".utf8))
-      index += 6
-    }
-    return repaired
   }
 }

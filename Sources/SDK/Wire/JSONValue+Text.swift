@@ -16,51 +16,68 @@ extension JSONValue {
   ///
   /// - Throws: `JSONSyntaxError`.
   public init(text: UnsafeRawBufferPointer) throws {
-    var cursor = JSONCursor(text)
-    self = try Self.read(&cursor, depth: 0)
-    guard cursor.peek() == nil else { throw JSONSyntaxError(position: cursor.position) }
+    self = try Self.readWhole(text, builds: true)
   }
 
-  private static func read(_ cursor: inout JSONCursor, depth: Int) throws -> JSONValue {
+  /// Throws when the text is not JSON, and builds nothing. Strings are looked into only by those who read them.
+  static func check(_ text: UnsafeRawBufferPointer) throws {
+    _ = try readWhole(text, builds: false)
+  }
+
+  private static func readWhole(_ text: UnsafeRawBufferPointer, builds: Bool) throws -> JSONValue {
+    var cursor = JSONCursor(text)
+    let value = try read(&cursor, builds: builds)
+    guard cursor.peek() == nil else { throw JSONSyntaxError(position: cursor.position) }
+    return value
+  }
+
+  /// Reads the value that comes next; it is `null` where nothing is to be built.
+  static func read(_ cursor: inout JSONCursor, depth: Int = 0, builds: Bool = true) throws -> JSONValue {
     guard let first = cursor.peek(), depth < deepest else { throw JSONSyntaxError(position: cursor.position) }
     switch first {
-    case UInt8(ascii: "\""): return .string(try string(&cursor))
-    case UInt8(ascii: "{"): return try object(&cursor, depth)
-    case UInt8(ascii: "["): return try array(&cursor, depth)
-    default: return try scalar(&cursor)
+    case UInt8(ascii: "\""): return .string(try string(&cursor, builds))
+    case UInt8(ascii: "{"): return try object(&cursor, depth, builds)
+    case UInt8(ascii: "["): return try array(&cursor, depth, builds)
+    default: return try scalar(&cursor, builds)
     }
   }
 
-  private static func object(_ cursor: inout JSONCursor, _ depth: Int) throws -> JSONValue {
+  private static func object(_ cursor: inout JSONCursor, _ depth: Int, _ builds: Bool) throws -> JSONValue {
     cursor.position += 1
     var members: [String: JSONValue] = [:]
     if cursor.take(UInt8(ascii: "}")) { return .object(members) }
     repeat {
-      let key = try string(&cursor)
+      let key = try string(&cursor, builds)
       guard cursor.take(UInt8(ascii: ":")) else { throw JSONSyntaxError(position: cursor.position) }
-      members[key] = try read(&cursor, depth: depth + 1)
+      let value = try read(&cursor, depth: depth + 1, builds: builds)
+      if builds { members[key] = value }
     } while cursor.take(UInt8(ascii: ","))
     guard cursor.take(UInt8(ascii: "}")) else { throw JSONSyntaxError(position: cursor.position) }
     return .object(members)
   }
 
-  private static func array(_ cursor: inout JSONCursor, _ depth: Int) throws -> JSONValue {
+  private static func array(_ cursor: inout JSONCursor, _ depth: Int, _ builds: Bool) throws -> JSONValue {
     cursor.position += 1
     var items: [JSONValue] = []
     if cursor.take(UInt8(ascii: "]")) { return .array(items) }
-    repeat { items.append(try read(&cursor, depth: depth + 1)) } while cursor.take(UInt8(ascii: ","))
+    repeat {
+      let item = try read(&cursor, depth: depth + 1, builds: builds)
+      if builds { items.append(item) }
+    } while cursor.take(UInt8(ascii: ","))
     guard cursor.take(UInt8(ascii: "]")) else { throw JSONSyntaxError(position: cursor.position) }
     return .array(items)
   }
 
-  private static func string(_ cursor: inout JSONCursor) throws -> String {
+  private static func string(_ cursor: inout JSONCursor, _ builds: Bool) throws -> String {
     _ = cursor.peek()
     let start = cursor.position
-    guard let text = cursor.validText() else { throw JSONSyntaxError(position: start) }
+    guard let text = builds ? cursor.validText() : cursor.string().map({ _ in "" }) else {
+      throw JSONSyntaxError(position: start)
+    }
     return text
   }
 
-  private static func scalar(_ cursor: inout JSONCursor) throws -> JSONValue {
+  private static func scalar(_ cursor: inout JSONCursor, _ builds: Bool) throws -> JSONValue {
     let start = cursor.position
     guard cursor.skipValue() else { throw JSONSyntaxError(position: start) }
     let word = UnsafeRawBufferPointer(rebasing: cursor.bytes[start..<cursor.position])
@@ -68,6 +85,7 @@ extension JSONValue {
     if word.equals("true") { return .bool(true) }
     if word.equals("false") { return .bool(false) }
     guard isNumber(word) else { throw JSONSyntaxError(position: start) }
+    guard builds else { return .null }
     let digits = String(decoding: word, as: UTF8.self)
     if let integer = Int64(digits) { return .integer(integer) }
     guard let number = Double(digits), number.isFinite else { throw JSONSyntaxError(position: start) }
@@ -99,7 +117,9 @@ extension JSONValue {
   }
 
   /// Appends the value as JSON. What is no number in JSON, an infinity for one, is written as `null`.
-  public func write(to out: inout [UInt8]) {
+  ///
+  /// - Parameter sorted: gives a stable order of members.
+  public func write(to out: inout [UInt8], sorted: Bool = false) {
     switch self {
     case .null: out += "null".utf8
     case .bool(let flag): out += (flag ? "true" : "false").utf8
@@ -110,18 +130,19 @@ extension JSONValue {
       out.append(UInt8(ascii: "["))
       for (index, item) in items.enumerated() {
         if index > 0 { out.append(UInt8(ascii: ",")) }
-        item.write(to: &out)
+        item.write(to: &out, sorted: sorted)
       }
       out.append(UInt8(ascii: "]"))
     case .object(let members):
       out.append(UInt8(ascii: "{"))
       var isFirst = true
+      let members = sorted ? members.sorted { $0.key < $1.key } : Array(members)
       for (key, value) in members {
         if !isFirst { out.append(UInt8(ascii: ",")) }
         isFirst = false
         JSONText.quote(key, into: &out)
         out.append(UInt8(ascii: ":"))
-        value.write(to: &out)
+        value.write(to: &out, sorted: sorted)
       }
       out.append(UInt8(ascii: "}"))
     }

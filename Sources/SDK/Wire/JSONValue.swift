@@ -29,6 +29,10 @@ public enum JSONValue: Sendable, Hashable {
 
 extension JSONValue: Codable {
   public init(from decoder: any Decoder) throws {
+    if let decoder = decoder as? JSONTextDecoder {
+      self = try decoder.value()
+      return
+    }
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
@@ -48,6 +52,7 @@ extension JSONValue: Codable {
   }
 
   public func encode(to encoder: any Encoder) throws {
+    if let encoder = encoder as? JSONTextEncoder { return encoder.write(self) }
     var container = encoder.singleValueContainer()
     switch self {
     case .null: try container.encodeNil()
@@ -77,25 +82,25 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 public enum JSONCoding {
   /// The value as one line of JSON, without the newline. `sorted` gives a stable key order.
   public static func encode<Value: Encodable>(_ value: Value, sorted: Bool = false) throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = sorted ? [.withoutEscapingSlashes, .sortedKeys] : [.withoutEscapingSlashes]
-    return [UInt8](try encoder.encode(value))
+    let line = try JSONTextEncoder.encode(value)
+    guard sorted else { return line }
+    var out: [UInt8] = []
+    try decode(JSONValue.self, from: line).write(to: &out, sorted: true)
+    return out
   }
 
   /// Reads a value, accepting escaped halves of surrogate pairs as U+FFFD.
   public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
-    if let repaired = JSONText.repairingLoneSurrogates(bytes) {
-      return try JSONDecoder().decode(type, from: Data(repaired))
-    }
-    return try JSONDecoder().decode(type, from: Data(bytes))
+    try JSONTextDecoder.decode(type, from: bytes)
   }
 
   public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     try bytes.withUnsafeBytes { try decode(type, from: $0) }
   }
 
-  /// Reads a value out of another, for example a plugin's own configuration out of its subtree.
+  /// Reads a value out of another, for example a plugin's own configuration out of its subtree: by Foundation's decoder,
+  /// which knows how a `URL` is written.
   public static func convert<Value: Decodable>(_ value: JSONValue, to type: Value.Type) throws -> Value {
-    try decode(type, from: encode(value))
+    try JSONDecoder().decode(type, from: Data(encode(value)))
   }
 }
