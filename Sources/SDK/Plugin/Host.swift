@@ -88,14 +88,13 @@ public struct Host: Sendable {
 
   /// Asks until the host is no longer busy.
   private func patiently<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
-    var delay = Duration.milliseconds(50)
+    var backoff = ExponentialBackoff(from: .milliseconds(50), to: .seconds(2))
     while true {
       do {
         return try await peer.request(request, within: Self.answerLimit)
       } catch {
         guard case .refused(let refusal) = error, refusal.code == .busy else { throw error }
-        try await Task.sleep(for: delay)
-        delay = min(delay * 2, .seconds(2))
+        try await Task.sleep(for: backoff.next())
       }
     }
   }

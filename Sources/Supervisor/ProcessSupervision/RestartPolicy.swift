@@ -1,3 +1,5 @@
+internal import RelayPipes
+
 /// When to start something again that has ended. A pure value: no clock, no process.
 ///
 /// Defaults: at once, then 0.25 s doubling to 60 s with jitter; five ends within 60 s mean `failing`, and the tries go on at the slow
@@ -55,9 +57,6 @@ package struct RestartPolicy: Sendable, Equatable {
 
   private func delay(failures: Int, random: Double) -> Duration {
     guard failures > 1 else { return .zero }
-    var delay = firstDelay
-    for _ in 2..<max(2, min(failures, 64)) where delay < longestDelay { delay *= 2 }
-    delay = min(delay, longestDelay)
-    return delay * (1 - jitter * min(max(random, 0), 1))
+    return ExponentialBackoff(from: firstDelay, to: longestDelay, jitter: jitter).wait(failures - 2, random: random)
   }
 }

@@ -71,11 +71,11 @@ actor ChatConnection {
 
   /// Stays attached until cancelled, or until the daemon is gone and `reconnects` is false.
   func run(reconnects: Bool) async {
-    var delay = Duration.milliseconds(50)
+    var backoff = ExponentialBackoff(from: .milliseconds(50), to: .seconds(2))
     while !Task.isCancelled {
       if let peer = surroundings.connect() {
         await serve(peer)
-        if isAttached { delay = .milliseconds(50) }
+        if isAttached { backoff.reset() }
         peer.close()
         isAttached = false
         self.peer = nil
@@ -89,8 +89,7 @@ actor ChatConnection {
         }
       }
       guard reconnects else { return }
-      do { try await Task.sleep(for: delay) } catch { return }
-      delay = min(delay * 2, .seconds(2))
+      do { try await Task.sleep(for: backoff.next()) } catch { return }
     }
   }
 
