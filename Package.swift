@@ -113,7 +113,8 @@ let package = Package(
       name: "pi-relay-formatter", dependencies: ["Formatter", "PluginSDK"], path: "Sources/plugins/formatter/Main",
       swiftSettings: strict),
     .target(
-      name: "Attachments", dependencies: ["RelayHTTP", "RelayWire"], path: "Sources/plugins/attachments/Core",
+      name: "Attachments", dependencies: ["RelayHTTP", "RelayPipes", "RelayWire"],
+      path: "Sources/plugins/attachments/Core",
       swiftSettings: strict),
     .executableTarget(
       name: "pi-relay-attachments", dependencies: ["Attachments", "PluginSDK"],

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import RelayPipes
 
 /// One transfer's easy handle and what its callbacks need.
 ///
@@ -33,7 +34,7 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
 
   private func makeHandle() throws(DownloadError) -> UnsafeMutableRawPointer {
     descriptor = open(download.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .cannotWrite(String(cString: strerror(errno))) }
+    guard descriptor >= 0 else { throw .cannotWrite(SystemError.reason()) }
     guard let handle = curl_easy_init() else { throw .failed("libcurl has no memory") }
     self.handle = handle
     let user = Unmanaged.passUnretained(self).toOpaque()
@@ -83,7 +84,7 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
       let result = write(descriptor, bytes + done, count - done)
       if result < 0 {
         if errno == EINTR { continue }
-        problem = .cannotWrite(String(cString: strerror(errno)))
+        problem = .cannotWrite(SystemError.reason())
         return 0
       }
       done += result

@@ -47,7 +47,7 @@ package final class EventLoop: Sendable {
     self.name = name
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    precondition(epoll >= 0 && wakeup >= 0, "the system refused an event loop: \(String(cString: strerror(errno)))")
+    precondition(epoll >= 0 && wakeup >= 0, "the system refused an event loop: \(SystemError.reason())")
     var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: 0))
     epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup, &event)
   }
@@ -205,6 +205,6 @@ package enum LoopThread {
         return nil
       }, body.toOpaque())
     pthread_attr_destroy(&attributes)
-    precondition(code == 0, "the system refused a thread: \(String(cString: strerror(code)))")
+    precondition(code == 0, "the system refused a thread: \(SystemError.reason(of: code))")
   }
 }

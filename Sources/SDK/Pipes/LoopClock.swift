@@ -37,7 +37,7 @@ package final class LoopClock: Clock, Sendable {
 
   private init() {
     timer = relay_timer_descriptor()
-    precondition(timer >= 0, "the system refused a timer: \(String(cString: strerror(errno)))")
+    precondition(timer >= 0, "the system refused a timer: \(SystemError.reason())")
     do {
       _ = try EventLoop.shared.watch(timer, .read) { [self] _ in ring() }
     } catch {

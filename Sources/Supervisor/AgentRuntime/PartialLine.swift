@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RelayPipes
 
 /// The end of a file that is not a whole line.
 package struct PartialLine: Equatable {
@@ -32,8 +33,8 @@ package struct PartialLine: Equatable {
 
   package func cut() throws(AgentUnavailable) {
     guard truncate(path, start) == 0 else {
-      throw AgentUnavailable(
-        description: "\(path) ends in the middle of a line and cannot be trimmed: \(String(cString: strerror(errno)))")
+      let failure = SystemError("ends in the middle of a line and cannot be trimmed", path: path)
+      throw AgentUnavailable(description: failure.description)
     }
   }
 }

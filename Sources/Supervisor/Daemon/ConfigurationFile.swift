@@ -39,7 +39,7 @@ struct ConfigurationFile {
   /// Keeps a secret in a file that nobody else may read; answers which.
   func keep(_ secret: String, as name: String) throws -> String {
     let folder = surroundings.folders.home + "/secrets"
-    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError("make \(folder)") }
+    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError("cannot be made", path: folder) }
     let kept = "\(folder)/\(name)"
     try replace(kept, with: secret + "\n")
     return kept
@@ -86,11 +86,11 @@ struct ConfigurationFile {
       } ?? name
     let part = "\(path).\(getpid())"
     let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemError("open \(part)") }
+    guard descriptor >= 0 else { throw SystemError("cannot be made", path: part) }
     defer { _ = close(descriptor) }
     let bytes = Array(text.utf8)
     guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0, rename(part, path) == 0 else {
-      let error = SystemError("write \(path)")
+      let error = SystemError("cannot be written", path: path)
       unlink(part)
       throw error
     }

@@ -113,7 +113,7 @@ struct DetachedDaemon {
     let null = open("/dev/null", O_RDWR | O_CLOEXEC)
     let output = open(outputPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard null >= 0, output >= 0 else {
-      throw surroundings.fail(SystemError("open \(outputPath)"))
+      throw surroundings.fail(SystemError("cannot be opened", path: outputPath))
     }
     defer {
       _ = close(null)
@@ -133,7 +133,7 @@ struct DetachedDaemon {
         return relay_spawn(&request, &pid)
       }
     }
-    guard code == 0 else { throw surroundings.fail(SystemError("starting \(path)", code: code)) }
+    guard code == 0 else { throw surroundings.fail(SystemError("cannot be started", path: path, code: code)) }
     return pid
   }
 }

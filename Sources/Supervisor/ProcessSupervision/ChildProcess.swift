@@ -73,7 +73,7 @@ package final class ChildProcess: Sendable {
       let code = relay_pipe(&pair)
       if code != 0 {
         for end in ends { _ = close(end) }
-        throw .system(path: request.path, reason: String(cString: strerror(code)))
+        throw .system(path: request.path, reason: SystemError.reason(of: code))
       }
       ends += pair
       return (pair[0], pair[1])

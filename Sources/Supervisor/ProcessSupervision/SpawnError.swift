@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayPipes
 
 /// Why a child could not be started, in words for the person who can mend it.
 package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -46,7 +47,7 @@ package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {
     case EACCES where exists && status.st_mode & S_IFMT == S_IFDIR: self = .isFolder(path: path)
     case EACCES: self = .notExecutable(path: path)
     case ETXTBSY: self = .stillBeingWritten(path: path)
-    default: self = .system(path: path, reason: String(cString: strerror(code)))
+    default: self = .system(path: path, reason: SystemError.reason(of: code))
     }
   }
 

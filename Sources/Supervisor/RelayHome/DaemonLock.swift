@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayPipes
 internal import RelayWire
 
 /// Held by the one daemon of a home for as long as it lives.
@@ -20,7 +21,7 @@ package final class DaemonLock: Sendable {
     // Kept only once it is ours: a class that throws after it is complete runs its deinit, which closes.
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else {
-      throw Folders.Failure(description: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+      throw Folders.Failure(SystemError("cannot be opened", path: path))
     }
     guard Self.take(file, folders, pause) else {
       let holder = Self.holder(folders).map { " (pid \($0))" } ?? ""

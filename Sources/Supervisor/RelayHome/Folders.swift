@@ -58,9 +58,8 @@ package struct Folders: Sendable, Equatable {
   package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
 
-    package init(description: String) {
-      self.description = description
-    }
+    package init(description: String) { self.description = description }
+    package init(_ failure: SystemError) { description = failure.description }
   }
 
   /// Longest path of a Unix socket, without the terminating zero.
@@ -82,12 +81,12 @@ package struct Folders: Sendable, Equatable {
     for part in folder.split(separator: "/") {
       made += "/" + part
       if mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR {
-        throw Failure(description: "\(made) cannot be made: \(String(cString: strerror(errno)))")
+        throw Failure(SystemError("cannot be made", path: made))
       }
     }
     var status = Glibc.stat()
     guard stat(folder, &status) == 0 else {
-      throw Failure(description: "\(folder) cannot be read: \(String(cString: strerror(errno)))")
+      throw Failure(SystemError("cannot be read", path: folder))
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
       throw Failure(description: "\(folder) is in the way: it is not a folder; move it")
@@ -99,7 +98,7 @@ package struct Folders: Sendable, Equatable {
       throw Failure(description: "\(folder) is open to others and cannot be made private; run: chmod 700 \(folder)")
     }
     guard access(folder, R_OK | W_OK | X_OK) == 0 else {
-      throw Failure(description: "\(folder) cannot be written: \(String(cString: strerror(errno)))")
+      throw Failure(SystemError("cannot be written", path: folder))
     }
   }
 }

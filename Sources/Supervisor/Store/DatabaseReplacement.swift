@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayPipes
 
 /// Puts a new database in the place of another, which is kept. A kill or a loss of power at any moment leaves one of the
 /// two, whole: the new one lies ready, complete and flushed, before the old one is touched, and whoever opens the
@@ -87,20 +88,20 @@ struct DatabaseReplacement {
   /// Copies what the file says, whatever it is a link to, for this user alone.
   static func copy(_ path: String, to target: String) throws(StoreError) {
     let source = open(path, O_RDONLY | O_CLOEXEC)
-    guard source >= 0 else { throw StoreError("\(path) cannot be read: \(String(cString: strerror(errno)))") }
+    guard source >= 0 else { throw StoreError(SystemError("cannot be read", path: path)) }
     defer { close(source) }
     let copy = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard copy >= 0 else { throw StoreError("\(target) cannot be made: \(String(cString: strerror(errno)))") }
+    guard copy >= 0 else { throw StoreError(SystemError("cannot be made", path: target)) }
     defer { close(copy) }
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = read(source, &chunk, chunk.count)
-      guard count >= 0 else { throw StoreError("\(path) cannot be read: \(String(cString: strerror(errno)))") }
+      guard count >= 0 else { throw StoreError(SystemError("cannot be read", path: path)) }
       guard count > 0 else { return }
       var written = 0
       while written < count {
         let more = chunk.withUnsafeBytes { write(copy, $0.baseAddress! + written, count - written) }
-        guard more > 0 else { throw StoreError("\(target) cannot be written: \(String(cString: strerror(errno)))") }
+        guard more > 0 else { throw StoreError(SystemError("cannot be written", path: target)) }
         written += more
       }
     }
@@ -115,7 +116,7 @@ struct DatabaseReplacement {
 
   private static func move(_ path: String, to target: String) throws(StoreError) {
     guard rename(path, target) == 0 else {
-      throw StoreError("\(path) cannot be moved to \(target): \(String(cString: strerror(errno)))")
+      throw StoreError(SystemError("\(path) cannot be moved to \(target)"))
     }
   }
 
@@ -123,7 +124,7 @@ struct DatabaseReplacement {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
     guard descriptor >= 0, fsync(descriptor) == 0 else {
-      throw StoreError("\(path) could not be written: \(String(cString: strerror(errno)))")
+      throw StoreError(SystemError("could not be written", path: path))
     }
   }
 }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayPipes
 
 /// File systems on which locks, flushes and shared memory do not hold what SQLite needs.
 enum NetworkFileSystem {
@@ -24,7 +25,7 @@ enum NetworkFileSystem {
     var device = (major: UInt32(0), minor: UInt32(0))
     let type = relay_file_system_type(folder, &device.major, &device.minor)
     guard type != 0 else {
-      throw StoreError("\(folder) cannot be looked at: \(String(cString: strerror(errno)))")
+      throw StoreError(SystemError("cannot be looked at", path: folder))
     }
     let table = FileManager.default.contents(atPath: "/proc/self/mountinfo") ?? Data()
     let name = name(magic: type & 0xFFFF_FFFF, device: device, mounts: String(decoding: table, as: UTF8.self))

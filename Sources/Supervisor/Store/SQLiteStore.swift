@@ -126,10 +126,10 @@ package final class SQLiteStore: Sendable {
   /// SQLite gives its other files the mode of this one.
   private static func makePrivate(_ path: String) throws(StoreError) {
     let descriptor = Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError("\(path) cannot be opened: \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else { throw StoreError(SystemError("cannot be opened", path: path)) }
     defer { Glibc.close(descriptor) }
     guard fchmod(descriptor, 0o600) == 0 else {
-      throw StoreError("\(path) cannot be made private: \(String(cString: strerror(errno)))")
+      throw StoreError(SystemError("cannot be made private", path: path))
     }
   }
 }

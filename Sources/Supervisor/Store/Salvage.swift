@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayPipes
 
 /// Saves what can be read of a damaged database.
 package enum Salvage {
@@ -102,7 +103,7 @@ extension SQLiteStore {
     }
     let descriptor = Glibc.open(target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw StoreError("\(target) cannot be made: \(String(cString: strerror(errno)))")
+      throw StoreError(SystemError("cannot be made", path: target))
     }
     Glibc.close(descriptor)
     do {
@@ -112,7 +113,7 @@ extension SQLiteStore {
       let copy = Glibc.open(target, O_RDONLY | O_CLOEXEC)
       defer { Glibc.close(copy) }
       guard copy >= 0, fsync(copy) == 0 else {
-        throw StoreError("\(target) could not be written: \(String(cString: strerror(errno)))")
+        throw StoreError(SystemError("could not be written", path: target))
       }
     } catch {
       unlink(target)

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import RelayPipes
 
 /// Why something could not be stored or read, in words that say what to do.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -10,6 +11,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     self.description = description
     self.isLasting = isLasting
   }
+
+  init(_ failure: SystemError) { self.init(failure.description) }
 
   static let closed = StoreError("pi-relayd is stopping; nothing more is stored")
 

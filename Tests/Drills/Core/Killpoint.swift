@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RelayPipes
 package import TestSupport
 
 /// The programs that a drill kills.
@@ -50,7 +51,7 @@ package final class Killpoint: @unchecked Sendable {
     defer { close(file) }
     guard file >= 0, ftruncate(file, off_t(size)) == 0,
       let mapping = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), mapping != MAP_FAILED
-    else { throw DrillFailure("the table of boundaries cannot be made: \(String(cString: strerror(errno)))") }
+    else { throw DrillFailure("the table of boundaries cannot be made: \(SystemError.reason())") }
     table = mapping.bindMemory(to: Row.self, capacity: Self.rows)
   }
 

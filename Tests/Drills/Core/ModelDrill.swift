@@ -195,7 +195,7 @@ package final class ShiftedClock: @unchecked Sendable {
     defer { close(descriptor) }
     guard descriptor >= 0, ftruncate(descriptor, 8) == 0,
       let mapping = mmap(nil, 8, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), mapping != MAP_FAILED
-    else { throw DrillFailure("the clock cannot be made: \(String(cString: strerror(errno)))") }
+    else { throw DrillFailure("the clock cannot be made: \(SystemError.reason())") }
     offset = mapping.bindMemory(to: Int64.self, capacity: 1)
   }
 

@@ -48,7 +48,7 @@ final class WebSocketFrames: @unchecked Sendable {
     }
     wslay_event_config_set_max_recv_msg_length(context, UInt64(request.maximumMessageBytes))
     watched = fcntl(tunnel.descriptor, F_DUPFD_CLOEXEC, 3)
-    guard watched >= 0 else { throw .unreachable(String(cString: strerror(errno))) }
+    guard watched >= 0 else { throw .unreachable(SystemError.reason()) }
   }
 
   deinit {

@@ -55,7 +55,7 @@ package struct Handover: Codable, Sendable {
   /// Becomes `program`. Returns only when that fails, with everything as it was.
   func execute(_ program: String) -> Problem {
     let file = relay_memory_file("pi-relay-handover")
-    guard file >= 0 else { return Problem("no memory: \(String(cString: strerror(errno)))") }
+    guard file >= 0 else { return Problem(SystemError("no memory")) }
     defer { _ = close(file) }
     let kept = descriptors + [file]
     defer { for descriptor in kept { _ = relay_keep_on_exec(descriptor, 0) } }
@@ -63,7 +63,7 @@ package struct Handover: Codable, Sendable {
       var bytes = try JSONCoding.encode(self)[...]
       while !bytes.isEmpty {
         let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-        guard count > 0 else { return Problem("it could not be written down: \(String(cString: strerror(errno)))") }
+        guard count > 0 else { return Problem(SystemError("it could not be written down")) }
         bytes = bytes.dropFirst(count)
       }
     } catch {
@@ -71,19 +71,20 @@ package struct Handover: Codable, Sendable {
     }
     for descriptor in kept {
       let code = relay_keep_on_exec(descriptor, 1)
-      guard code == 0 else { return Problem("descriptor \(descriptor): \(String(cString: strerror(code)))") }
+      guard code == 0 else { return Problem(SystemError("descriptor \(descriptor)", code: code)) }
     }
     setenv(Self.variable, "\(file)", 1)
     defer { unsetenv(Self.variable) }
     var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup("start"), nil]
     defer { for argument in arguments { free(argument) } }
     let code = relay_execute(program, &arguments, environ)
-    return Problem("\(program) could not be executed: \(String(cString: strerror(code)))")
+    return Problem(SystemError("could not be executed", path: program, code: code))
   }
 
   package struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }
+    init(_ failure: SystemError) { description = failure.description }
   }
 
   /// What a program can go on with: printed by it, read by the one before.

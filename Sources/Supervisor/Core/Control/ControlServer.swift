@@ -57,8 +57,7 @@ package final class ControlServer: Sendable {
     self.log = log
     let result = adopted ?? relay_listen_unix(folders.socket)
     guard result >= 0 else {
-      throw Folders.Failure(
-        description: "the control socket \(folders.socket) cannot be made: \(String(cString: strerror(-result)))")
+      throw Folders.Failure(SystemError("cannot be made", path: "the control socket \(folders.socket)", code: -result))
     }
     descriptor = result
   }

@@ -23,7 +23,7 @@ package final class FolderWatch: Sendable {
       IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
         | (alsoWrites ? IN_MODIFY : 0) | (alsoCreations ? IN_CREATE : 0))
     guard inotify_add_watch(descriptor, folder, events) >= 0 else {
-      let error = SystemError("inotify_add_watch \(folder)")
+      let error = SystemError("cannot be watched", path: folder)
       _ = close(descriptor)
       throw error
     }

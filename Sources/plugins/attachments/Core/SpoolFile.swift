@@ -1,4 +1,5 @@
 import Glibc
+import RelayPipes
 import RelayWire
 
 /// Opens a file that must lie beneath a folder, without following a link out of it.
@@ -47,7 +48,7 @@ enum SpoolFile {
       errno = problem
     }
     guard current >= 0 else {
-      throw Failure(description: errno == ELOOP ? "it is a link" : String(cString: strerror(errno)))
+      throw Failure(description: errno == ELOOP ? "it is a link" : SystemError.reason())
     }
     return current
   }

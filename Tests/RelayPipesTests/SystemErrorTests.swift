@@ -1,0 +1,18 @@
+import Glibc
+import RelayPipes
+import Testing
+
+@Suite struct SystemErrorTests {
+  @Test func `the description says what could not be done, to which file and why`() {
+    #expect(
+      "\(SystemError("cannot be read", path: "/x", code: ENOENT))" == "/x cannot be read: No such file or directory")
+    #expect("\(SystemError("epoll_ctl", code: EBADF))" == "epoll_ctl: Bad file descriptor")
+  }
+
+  @Test func `the error of the last call is taken when none is given`() {
+    errno = EACCES
+    #expect(SystemError("cannot be read", path: "/x").code == EACCES)
+    errno = EPERM
+    #expect(SystemError.reason() == "Operation not permitted")
+  }
+}
