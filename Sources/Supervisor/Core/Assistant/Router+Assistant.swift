@@ -26,7 +26,7 @@ extension Router {
     let settings = host.assistant.settings
     func every(_ interval: Duration?, _ work: @escaping @Sendable (isolated Router) async -> Void) {
       guard let interval else { return }
-      nursery.add { [self, timekeeper] in
+      taskScope.add { [self, timekeeper] in
         while await timekeeper.sleep(for: interval) { await work(self) }
       }
     }

@@ -143,7 +143,7 @@ extension Router {
       return nil
     }
     // Behind everything that waits; the conversation goes on meanwhile, and is told by the session.
-    router.nursery.add {
+    router.taskScope.add {
       if let result = await session.compact(call.arguments.isEmpty ? nil : call.arguments) {
         let isTold = router.watchers.shows(session.id, to: call.key)
         await router.settle(call.message, call.key, saying: isTold ? nil : result)

@@ -96,12 +96,12 @@ extension Router {
     let isShared = try await store.conversations(of: session.id).contains { $0 != key }
     guard closing.deleted == true else {
       // One that works goes on to its end, and sleeps when it has been idle for long.
-      if !isShared { nursery.add { _ = await session.makeRoom() } }
+      if !isShared { taskScope.add { _ = await session.makeRoom() } }
       return
     }
     await unbind(key)
     guard !isShared, closing.conversation.kind == .thread else { return }
     log("\(key): its thread was deleted, and so the session \(await session.name) is closed")
-    nursery.add { [host] in await host.close(session) }
+    taskScope.add { [host] in await host.close(session) }
   }
 }

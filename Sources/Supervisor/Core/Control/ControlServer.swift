@@ -40,7 +40,7 @@ package final class ControlServer: Sendable {
   private let clock: any Clock<Duration>
   private let log: @Sendable (String) -> Void
   private let descriptor: Int32
-  private let nursery = Nursery()
+  private let taskScope = TaskScope()
   private let state = Locked(State())
 
   /// Begins to listen.
@@ -73,7 +73,7 @@ package final class ControlServer: Sendable {
     } catch {
       log("the control socket does not work: \(error)")
     }
-    await nursery.run()
+    await taskScope.run()
   }
 
   /// - Parameter parked: what is told to those who asked for it.
@@ -90,7 +90,7 @@ package final class ControlServer: Sendable {
     for peer in peers { peer.finish() }
     for peer in peers { peer.close() }
     _ = unlink(folders.socket)
-    nursery.close()
+    taskScope.close()
   }
 
   private func acceptAll() {
@@ -110,7 +110,7 @@ package final class ControlServer: Sendable {
         log("a connection to the control socket was refused: \(Self.mostConnections) are open already")
         continue
       }
-      nursery.add { [self] in
+      taskScope.add { [self] in
         await serve(connection)
         state.withLock { $0.open -= 1 }
       }
@@ -122,7 +122,7 @@ package final class ControlServer: Sendable {
     guard let token = state.withLock({ $0.token }) else { return }
     EventLoop.shared.change(token, descriptor, to: [])
     log("the control socket takes no connection: too many files are open; raise the limit (ulimit -n)")
-    nursery.add { [self, clock] in
+    taskScope.add { [self, clock] in
       // Cancelled, or without a token: the daemon is stopping.
       guard (try? await clock.sleep(for: .seconds(1))) != nil, let token = state.withLock({ $0.token }) else { return }
       EventLoop.shared.change(token, descriptor, to: .read)

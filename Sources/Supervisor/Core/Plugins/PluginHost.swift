@@ -12,7 +12,7 @@ internal import RelayWire
 package actor PluginHost {
   private let discovery: PluginDiscovery
   private var surroundings: PluginSurroundings
-  private let nursery = Nursery()
+  private let taskScope = TaskScope()
   private var config: Config
   private let places: Locked<[String: [String: String]]>
   private var instances: [String: PluginInstance] = [:]
@@ -58,14 +58,14 @@ package actor PluginHost {
     }
     isReady = true
     let changes = Mailbox<Void>(merge: { _, _ in true })
-    nursery.add { [self] in
+    taskScope.add { [self] in
       while await changes.next() != nil { await rescan() }
     }
     changesOfFolder = changes
     await rescan()
     for left in adopted.values { endLeft(left) }
     adopted = [:]
-    await nursery.run()
+    await taskScope.run()
   }
 
   private var changesOfFolder: Mailbox<Void>?
@@ -126,7 +126,7 @@ package actor PluginHost {
       if let instance = instances[name] {
         surroundings.log("\(name) has changed and is replaced")
         changes += 1
-        nursery.add { [number = changes] in await instance.replace(with: specification, change: number) }
+        taskScope.add { [number = changes] in await instance.replace(with: specification, change: number) }
       } else if !disabled.contains(name) {
         start(specification)
       }
@@ -150,10 +150,10 @@ package actor PluginHost {
     if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
       // It goes on until it has ended in good order.
       surroundings.log("\(specification.name) has changed and is replaced")
-      nursery.add { await instance.restartOnceRunning() }
+      taskScope.add { await instance.restartOnceRunning() }
     }
     let before = retired[specification.name]
-    nursery.add {
+    taskScope.add {
       // Two lives of one name would share its folders, its log and its account on the platform.
       await before?.ended()
       await instance.run()
@@ -166,7 +166,7 @@ package actor PluginHost {
     do {
       let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
       for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
-      nursery.add { [clock = surroundings.timekeeper.clock] in
+      taskScope.add { [clock = surroundings.timekeeper.clock] in
         await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
       }
     } catch {
@@ -178,7 +178,7 @@ package actor PluginHost {
 
   private func retire(_ name: String, _ instance: PluginInstance) {
     retired[name] = instance
-    nursery.add { await instance.stop() }
+    taskScope.add { await instance.stop() }
   }
 
   /// What is to run: each configured instance of a messenger, and one of everything else.
@@ -288,6 +288,6 @@ package actor PluginHost {
     await withDiscardingTaskGroup { group in
       for instance in instances.values { group.addTask { await instance.stop() } }
     }
-    nursery.close()
+    taskScope.close()
   }
 }

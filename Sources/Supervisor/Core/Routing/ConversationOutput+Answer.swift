@@ -31,7 +31,7 @@ extension ConversationOutput {
     flushScheduled = true
     flushNumber += 1
     let number = flushNumber
-    nursery.add(on: EventLoop.shared) { [self, timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper] in
       if await timekeeper.sleep(for: wait) { post(.flush(number)) }
     }
   }

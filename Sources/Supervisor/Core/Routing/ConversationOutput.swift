@@ -62,7 +62,7 @@ actor ConversationOutput {
   let services: Services
   let redaction: Redaction
   let checkpoints: StreamCheckpoints
-  let nursery: Nursery
+  let taskScope: TaskScope
   let timekeeper: Timekeeper
 
   /// What the messenger can do: of its present life, or of the last while it is away.
@@ -103,7 +103,7 @@ actor ConversationOutput {
 
   init(
     conversation: Conversation, delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
-    redaction: Redaction, checkpoints: StreamCheckpoints, nursery: Nursery
+    redaction: Redaction, checkpoints: StreamCheckpoints, taskScope: TaskScope
   ) {
     self.conversation = conversation
     self.checkpoints = checkpoints
@@ -113,7 +113,7 @@ actor ConversationOutput {
     self.settings = settings
     self.services = services
     self.redaction = redaction
-    self.nursery = nursery
+    self.taskScope = taskScope
     timekeeper = delivery.timekeeper
     items = Mailbox(limit: OutputBacklog.limit, compact: OutputBacklog.compact) { last, new in
       guard case .event(.text(let more)) = new, case .event(.text(let text)) = last else { return false }
@@ -166,7 +166,7 @@ actor ConversationOutput {
       // What waits behind it need not wait for the disk: ends that come together share a commit.
       if items.isEmpty { return await delivery.end(end) }
       ending.withLock { $0 += 1 }
-      nursery.add(on: EventLoop.shared) { [delivery, ending] in
+      taskScope.add(on: EventLoop.shared) { [delivery, ending] in
         await delivery.end(end)
         ending.withLock { $0 -= 1 }
       }
@@ -208,7 +208,7 @@ actor ConversationOutput {
       // Not at once: first of all the message goes to the agent.
       runNumber += 1
       let number = runNumber
-      nursery.add(on: EventLoop.shared) { [self, timekeeper] in
+      taskScope.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowStart) { post(.runIsSlow(number)) }
       }
     case .agentStarted: await startTyping()
@@ -220,7 +220,7 @@ actor ConversationOutput {
     case .messageEnded(let message): await end(message)
     case .toolStarted(let id, let name, let arguments):
       running[id] = FormatTool.Call(name: name, arguments: arguments)
-      nursery.add(on: EventLoop.shared) { [self, timekeeper] in
+      taskScope.add(on: EventLoop.shared) { [self, timekeeper] in
         if await timekeeper.sleep(for: Self.slowTool) { post(.toolIsSlow(id)) }
       }
     case .toolEnded(let id, let name, let failed, let images):

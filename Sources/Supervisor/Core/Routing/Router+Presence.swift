@@ -27,7 +27,7 @@ extension Router {
       activities[link.name]?.isStale = true
       guard activities[link.name]?.isBeingTold == false else { continue }
       activities[link.name]?.isBeingTold = true
-      nursery.add { [self] in await tellActivity(link) }
+      taskScope.add { [self] in await tellActivity(link) }
     }
   }
 

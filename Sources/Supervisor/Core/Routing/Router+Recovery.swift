@@ -18,7 +18,7 @@ extension Router {
     // Terminals that do not come back within their grace were closed meanwhile.
     let terminals = try await store.instances().filter { $0.hasPrefix(ConversationKey.terminalPrefix) }
     guard !terminals.isEmpty else { return }
-    nursery.add { [self, timekeeper] in
+    taskScope.add { [self, timekeeper] in
       guard await timekeeper.sleep(for: Self.terminalGrace) else { return }
       for terminal in terminals { await dropTerminal(terminal) }
     }

@@ -30,7 +30,7 @@ extension Router {
         let ask = try request.params(CommandComplete.self)
         try requireMessenger(link)
         // An agent may be asked for it, which must not hold up what people write.
-        nursery.add { [self] in await complete(ask, link, request) }
+        taskScope.add { [self] in await complete(ask, link, request) }
       case ConversationClosed.method:
         try requireMessenger(link)
         try await closed(request.params(ConversationClosed.self), link)
@@ -125,7 +125,7 @@ extension Router {
     let delivery = Delivery(
       conversation: key(link, conversation), holder: holder(link.name), store: store, timekeeper: timekeeper,
       settings: deliveries, log: log)
-    nursery.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
+    taskScope.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
   }
 
   // Edits and deletions go the way of the messages they concern, behind them. What they are to do to one that waits is

@@ -15,7 +15,7 @@ internal import RelayWire
 /// `ConversationOutput`.
 package actor Router: PluginAudience {
   package let host: SessionHost
-  let nursery = Nursery(usual: globalConcurrentExecutor)
+  let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   let store: any Store
   let services: Services
   let checkpoints: StreamCheckpoints
@@ -94,14 +94,14 @@ package actor Router: PluginAudience {
   /// Runs conversations until `stop`.
   package func run() async {
     // The router lives as long as the watchers: both end with the daemon.
-    watchers.whenEndedUnseen { [unowned self, nursery] end, how in
-      nursery.add { [self] in await endUnseen(end, how) }
+    watchers.whenEndedUnseen { [unowned self, taskScope] end, how in
+      taskScope.add { [self] in await endUnseen(end, how) }
     }
-    watchers.whenAskedUnseen { [unowned self, nursery] record, key in
-      nursery.add { [self] in await tellOfQuestion(record, to: key) }
+    watchers.whenAskedUnseen { [unowned self, taskScope] record, key in
+      taskScope.add { [self] in await tellOfQuestion(record, to: key) }
     }
-    watchers.whenChanged { [unowned self, nursery] in nursery.add { [self] in await showWatched() } }
-    await nursery.run()
+    watchers.whenChanged { [unowned self, taskScope] in taskScope.add { [self] in await showWatched() } }
+    await taskScope.run()
   }
 
   /// Takes no new messages from now on.
@@ -133,7 +133,7 @@ package actor Router: PluginAudience {
   }
 
   package func stop() {
-    nursery.close()
+    taskScope.close()
   }
 
   // MARK: - Plugins come and go
@@ -151,7 +151,7 @@ package actor Router: PluginAudience {
     await recover(link)
     showWatched()
     guard link.capabilities.commandsMenu == true else { return }
-    nursery.add { [log] in
+    taskScope.add { [log] in
       do {
         _ = try await link.request(CommandsChanged(commands: CommandRegistry.menu))
       } catch {
@@ -164,7 +164,7 @@ package actor Router: PluginAudience {
     await services.disconnected(link)
     holders[link.name]?.clear(link)
     guard link.isLocal else { return }
-    nursery.add { [self, timekeeper] in
+    taskScope.add { [self, timekeeper] in
       if await timekeeper.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
     }
   }
@@ -254,18 +254,18 @@ package actor Router: PluginAudience {
     let output = ConversationOutput(
       conversation: conversation, delivery: delivery, capabilities: capabilities, settings: settings,
       services: services, redaction: redaction,
-      checkpoints: checkpoints, nursery: nursery)
+      checkpoints: checkpoints, taskScope: taskScope)
     let inbox = Mailbox<Arrival>()
     let silence = Mailbox<Void>()
     let place = Place(
       inbox: inbox, output: output, holder: holder, silence: silence, conversation: conversation)
     places[key] = place
-    nursery.add(on: EventLoop.shared) {
+    taskScope.add(on: EventLoop.shared) {
       await output.run()
       silence.close()
     }
     // On the loop, as all that a message goes through: no other thread is woken on its way to the agent.
-    nursery.add(on: EventLoop.shared) { [self] in
+    taskScope.add(on: EventLoop.shared) { [self] in
       while let arrival = await inbox.next() { await process(arrival, key) }
     }
     return place

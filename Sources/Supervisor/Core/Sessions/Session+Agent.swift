@@ -74,7 +74,7 @@ extension Session {
     self.connection = connection
     self.place = place
     commands = nil
-    nursery.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
+    taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
     do {
       learn(try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self), through: connection)
     } catch {

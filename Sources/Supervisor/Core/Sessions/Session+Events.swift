@@ -47,7 +47,7 @@ extension Session {
       if activity != .compacting { activity = .working }
       emit(.agentStarted)
       // What was queued inside pi runs on after an abort; it is stopped too.
-      if run?.aborting == true { nursery.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
+      if run?.aborting == true { taskScope.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
     }
     if case .agentEnd(.some) = event { settles = true }
     let settles = self.settles ?? connection.sendsWholeMessages.map { !$0 }
@@ -69,7 +69,7 @@ extension Session {
   private func endWhenQuiet() {
     quietNumber += 1
     let mine = quietNumber
-    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
       if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietly(mine) }
     }
   }

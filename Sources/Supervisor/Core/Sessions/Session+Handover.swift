@@ -93,7 +93,7 @@ extension Session {
     for dialog in handover.dialogs { keepOpen(dialog, waited: handover.waited?[dialog.id] ?? .zero) }
     let place = await surroundings.places.adopt()
     self.place = place
-    nursery.add(on: EventLoop.shared) { [self] in
+    taskScope.add(on: EventLoop.shared) { [self] in
       await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)
     }
     try connection.start()

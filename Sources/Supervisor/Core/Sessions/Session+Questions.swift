@@ -38,7 +38,7 @@ extension Session {
   }
 
   private func expire(after limit: Duration, _ body: @escaping @Sendable (Session) async -> Void) {
-    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
       if await timekeeper.sleep(for: max(.zero, limit)) { await body(self) }
     }
   }

@@ -21,7 +21,7 @@ extension Session {
   /// Watches a run until `over` is closed.
   func watchSilence(_ number: Int, _ over: Mailbox<Void>) {
     guard let limit = settings.silenceTimeout else { return }
-    nursery.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
       var wait = limit
       while true {
         do {
@@ -66,7 +66,7 @@ extension Session {
     defer { silenceQuestion = nil }
     connection.onNextOutput { [weak self] in
       guard let self else { return }
-      nursery.add(on: EventLoop.shared) { [self] in await withdrawQuestion(id, "the agent goes on") }
+      taskScope.add(on: EventLoop.shared) { [self] in await withdrawQuestion(id, "the agent goes on") }
     }
     let why =
       answers

@@ -200,10 +200,10 @@ extension Session {
         return
       }
       runWaiter = continuation
-      nursery.add(on: prepared.images.isEmpty ? EventLoop.shared : nil) { [self] in
+      taskScope.add(on: prepared.images.isEmpty ? EventLoop.shared : nil) { [self] in
         await send(prepared, connection, number)
       }
-      nursery.add(on: EventLoop.shared) { [self] in await watchStart(connection, number, startIsOver) }
+      taskScope.add(on: EventLoop.shared) { [self] in await watchStart(connection, number, startIsOver) }
     }
   }
 
@@ -220,7 +220,7 @@ extension Session {
     else {
       return
     }
-    nursery.add(on: EventLoop.shared) { [self, clock = surroundings.timekeeper.clock] in
+    taskScope.add(on: EventLoop.shared) { [self, clock = surroundings.timekeeper.clock] in
       do {
         try await withDeadline(left, clock: clock) { _ = await over.next() }
       } catch {
@@ -291,7 +291,7 @@ extension Session {
   func resumeHandling() {
     guard run?.isAnswered == true, run?.started == false, openDialogs.isEmpty, let connection else { return }
     let number = runNumber
-    nursery.add(on: EventLoop.shared) { [self] in await settleHandled(connection, number) }
+    taskScope.add(on: EventLoop.shared) { [self] in await settleHandled(connection, number) }
   }
 
   private func timeOut(_ number: Int, _ limit: Duration) async {

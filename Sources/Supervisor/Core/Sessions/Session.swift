@@ -31,7 +31,7 @@ package actor Session {
   /// Nil: what was said is kept for ever, where pi keeps it.
   let memory: SessionMemory?
   let surroundings: SessionSurroundings
-  let nursery: Nursery
+  let taskScope: TaskScope
   nonisolated let emit: @Sendable (SessionEvent) -> Void
 
   enum Work: Sendable {
@@ -102,7 +102,7 @@ package actor Session {
 
   init(
     _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: SessionMemory? = nil,
-    surroundings: SessionSurroundings, nursery: Nursery, isRestored: Bool = false,
+    surroundings: SessionSurroundings, taskScope: TaskScope, isRestored: Bool = false,
     emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
     id = record.id
@@ -117,7 +117,7 @@ package actor Session {
     self.pi = pi
     self.settings = settings
     self.surroundings = surroundings
-    self.nursery = nursery
+    self.taskScope = taskScope
     self.isRestored = isRestored
     holdings = isRestored ? nil : [:]
     self.emit = emit
@@ -179,7 +179,7 @@ package actor Session {
     cancelDialogs("the run was stopped")
     let steering = run?.removeSteering() ?? []
     let number = runNumber
-    nursery.add { [self] in await endAbort(connection, number) }
+    taskScope.add { [self] in await endAbort(connection, number) }
     for prompt in steering {
       await drop(prompt)
       emit(.messageWithdrawn(prompt.key))

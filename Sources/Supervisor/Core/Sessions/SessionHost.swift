@@ -13,7 +13,7 @@ package actor SessionHost {
   private let pi: Config.Pi
   let surroundings: SessionSurroundings
   nonisolated let assistant: AssistantSetup
-  private let nursery = Nursery(usual: globalConcurrentExecutor)
+  private let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   private var sessions: [String: Session] = [:]
   private var order: [String] = []
   /// Those that no daemon takes up again: they end with what they were begun for.
@@ -32,7 +32,7 @@ package actor SessionHost {
   package func run() async {
     await surroundings.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: false) }
     await assistant.surroundings.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: true) }
-    await nursery.run()
+    await taskScope.run()
   }
 
   /// Makes a session; its agent starts with the first message.
@@ -67,7 +67,7 @@ package actor SessionHost {
     sessions[record.id] = session
     order.append(record.id)
     names[record.id] = record.name
-    nursery.add(on: EventLoop.shared) { await session.work() }
+    taskScope.add(on: EventLoop.shared) { await session.work() }
     return session
   }
 
@@ -78,7 +78,7 @@ package actor SessionHost {
     return Session(
       record, pi: isAssistant ? assistant.pi : pi, settings: isAssistant ? assistant.sessions : settings,
       memory: assistant.memory(of: record), surroundings: isAssistant ? assistant.surroundings : surroundings,
-      nursery: nursery, isRestored: isRestored, emit: { emit(record.id, $0) })
+      taskScope: taskScope, isRestored: isRestored, emit: { emit(record.id, $0) })
   }
 
   private func usualDirectory(for role: SessionRole?) -> String {
@@ -92,7 +92,7 @@ package actor SessionHost {
         id: UUID().uuidString.lowercased(), name: "heartbeat", directory: usualDirectory(for: .assistant), model: nil,
         wantsToolImages: false, role: .assistant), emit)
     passing.append(session)
-    nursery.add(on: EventLoop.shared) { await session.work() }
+    taskScope.add(on: EventLoop.shared) { await session.work() }
     return session
   }
 
@@ -130,7 +130,8 @@ package actor SessionHost {
   func end(_ handover: ChildProcess.Handover) {
     do {
       let child = try ChildProcess.adopt(handover, guardian: surroundings.guardian)
-      nursery.add { [clock = surroundings.timekeeper.clock] in await child.tearDown([.wait(.seconds(3))], clock: clock)
+      taskScope.add { [clock = surroundings.timekeeper.clock] in
+        await child.tearDown([.wait(.seconds(3))], clock: clock)
       }
     } catch {
       tell("an agent could not be ended: \(error)")
@@ -198,7 +199,7 @@ package actor SessionHost {
       for await line in group { if let line { lines.append(line) } }
       return lines
     }
-    nursery.close()
+    taskScope.close()
     return cut
   }
 

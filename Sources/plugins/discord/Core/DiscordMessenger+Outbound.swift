@@ -161,7 +161,7 @@ extension DiscordMessenger {
   }
 
   package func commandsChanged(_ request: CommandsChanged) async {
-    nursery.add { [menu] in await menu.set(request.commands) }
+    taskScope.add { [menu] in await menu.set(request.commands) }
   }
 
   private func ask(

@@ -20,7 +20,7 @@ package actor DiscordMessenger {
   let typing: TypingIndicator
   let streaming: StreamingEdits
   let token: SharedToken
-  let nursery = Nursery()
+  let taskScope = TaskScope()
   private let gateway = Latch<GatewayClient>()
   private var presence: String?
   private var state: DiscordState
@@ -45,7 +45,7 @@ package actor DiscordMessenger {
     channels = Channels(settings, heard: state.watermarks.map(\.channel), rest)
     typing = TypingIndicator(rest)
     streaming = StreamingEdits(rest, log: { host.log($0) })
-    interactions = Interactions(host, rest, channels, nursery)
+    interactions = Interactions(host, rest, channels, taskScope)
     menu = CommandMenu(rest, channels, log: { host.log($0) })
     uploads = UploadLimits(rest)
   }
@@ -87,9 +87,9 @@ package actor DiscordMessenger {
     await gateway.show(presence: presence)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await gateway.run() }
-      group.addTask { [nursery] in await nursery.run() }
+      group.addTask { [taskScope] in await taskScope.run() }
       defer {
-        nursery.close()
+        taskScope.close()
         group.cancelAll()
       }
       try await group.next()
@@ -245,7 +245,7 @@ package actor DiscordMessenger {
   }
 
   func react(_ reaction: String, to message: String, in channel: String) {
-    nursery.add { [rest, host] in
+    taskScope.add { [rest, host] in
       do throws(RESTError) {
         try await rest.ask(.react(reaction, to: message, in: channel))
       } catch {
@@ -341,7 +341,7 @@ package actor DiscordMessenger {
     }
     await uploads.learn(guild: guild)
     if channels.servesElsewhere || channels.areIn(guild), let id = guild["id"]?.stringValue {
-      nursery.add { [menu] in await menu.joined(id) }
+      taskScope.add { [menu] in await menu.joined(id) }
     }
     guard case .array(let threads)? = guild["threads"] else { return }
     for thread in threads {

@@ -28,7 +28,7 @@ actor Interactions {
   private let host: Host
   private let rest: RESTClient
   private let channels: Channels
-  private let nursery: Nursery
+  private let taskScope: TaskScope
   nonisolated let replies: InteractionReplies
   private let arrivals = Locked<[String: Arrival]>([:])
   /// What arrives now happened before this life, and an earlier one may have acknowledged it.
@@ -37,11 +37,11 @@ actor Interactions {
   private let forms = Locked<[(dialog: String, form: Components.Form)]>([])
   private static let rememberedForms = 200
 
-  init(_ host: Host, _ rest: RESTClient, _ channels: Channels, _ nursery: Nursery) {
+  init(_ host: Host, _ rest: RESTClient, _ channels: Channels, _ taskScope: TaskScope) {
     self.host = host
     self.rest = rest
     self.channels = channels
-    self.nursery = nursery
+    self.taskScope = taskScope
     replies = InteractionReplies(rest)
   }
 
@@ -65,10 +65,10 @@ actor Interactions {
     switch interaction.kind {
     case .completion(let name, let typed):
       let place = own ?? channels.knownDirectMessages(with: interaction.sender.id, or: interaction.channel)
-      nursery.add { [self] in await complete(interaction, place, name, typed) }
+      taskScope.add { [self] in await complete(interaction, place, name, typed) }
     case .formWanted(let dialog):
       let form = forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? Components.Form(title: "Question")
-      nursery.add { [self] in await offer(form, of: dialog, interaction) }
+      taskScope.add { [self] in await offer(form, of: dialog, interaction) }
     case .command, .press, .form:
       let time = replies.now()
       // It ends by itself within a request's time.
@@ -145,7 +145,7 @@ actor Interactions {
       return true
     }
     // In its own time: it must not hold up the others.
-    nursery.add { [self] in
+    taskScope.add { [self] in
       do {
         try await takeElsewhere(interaction, arrival)
       } catch {
