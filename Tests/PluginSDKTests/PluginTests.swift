@@ -10,8 +10,8 @@ private struct Parrot: Plugin {
     var greeting: String
   }
 
-  private let host = Latch<Host>()
-  private let greeting = Latch<String>()
+  private let host = SetOnce<Host>()
+  private let greeting = SetOnce<String>()
 
   init() {}
 
@@ -55,7 +55,7 @@ private struct Waiter: Plugin {
 /// Not well before it has connected.
 private struct Connecting: Plugin {
   static let name = "connecting"
-  private let host = Latch<Host>()
+  private let host = SetOnce<Host>()
 
   init() {}
 
@@ -151,4 +151,14 @@ private struct Connecting: Plugin {
 
 extension Result {
   fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+}
+
+@Suite struct SetOnceTests {
+  @Test func `the first value stays`() {
+    let name = SetOnce<String>()
+    #expect(name.value == nil)
+    name.set("first")
+    name.set("second")
+    #expect(name.value == "first")
+  }
 }

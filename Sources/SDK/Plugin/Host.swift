@@ -30,31 +30,33 @@ public struct Host: Sendable {
   /// Hands over a message. Returns once it is stored: only then may the platform's cursor move past it.
   @discardableResult
   public func received(_ message: MessageReceived) async throws -> MessageReceived.Reply {
-    try await patiently(message)
+    try await retryWhileBusy(message)
   }
 
   @discardableResult
-  public func edited(_ message: MessageEdited) async throws -> Empty { try await patiently(message) }
+  public func edited(_ message: MessageEdited) async throws -> Empty { try await retryWhileBusy(message) }
 
   @discardableResult
-  public func deleted(_ message: MessageDeleted) async throws -> Empty { try await patiently(message) }
+  public func deleted(_ message: MessageDeleted) async throws -> Empty { try await retryWhileBusy(message) }
 
   @discardableResult
-  public func invoked(_ command: CommandInvoked) async throws -> CommandInvoked.Reply { try await patiently(command) }
+  public func invoked(_ command: CommandInvoked) async throws -> CommandInvoked.Reply {
+    try await retryWhileBusy(command)
+  }
 
   @discardableResult
-  public func invoked(_ action: ActionInvoked) async throws -> ActionInvoked.Reply { try await patiently(action) }
+  public func invoked(_ action: ActionInvoked) async throws -> ActionInvoked.Reply { try await retryWhileBusy(action) }
 
   /// The place no longer exists, or was archived.
   @discardableResult
-  public func closed(_ closing: ConversationClosed) async throws -> Empty { try await patiently(closing) }
+  public func closed(_ closing: ConversationClosed) async throws -> Empty { try await retryWhileBusy(closing) }
 
   /// The place is back.
   @discardableResult
-  public func reopened(_ reopening: ConversationReopened) async throws -> Empty { try await patiently(reopening) }
+  public func reopened(_ reopening: ConversationReopened) async throws -> Empty { try await retryWhileBusy(reopening) }
 
   @discardableResult
-  public func reacted(_ reaction: ReactionAdded) async throws -> Empty { try await patiently(reaction) }
+  public func reacted(_ reaction: ReactionAdded) async throws -> Empty { try await retryWhileBusy(reaction) }
 
   public func completions(_ ask: CommandComplete) async throws -> [String] {
     try await peer.request(ask, within: .seconds(2)).completions
@@ -62,7 +64,7 @@ public struct Host: Sendable {
 
   /// Keeps a small value that comes back in `about.state` of the next life.
   public func save(state: JSONValue) async throws {
-    _ = try await patiently(StateSave(state: state))
+    _ = try await retryWhileBusy(StateSave(state: state))
   }
 
   /// Tells the person what keeps this plugin from its work, and what to do about it; nil once that is over. Called in
@@ -74,7 +76,7 @@ public struct Host: Sendable {
       return true
     }
     if isEarly { return }
-    _ = try await patiently(ProblemReport(problem: problem))
+    _ = try await retryWhileBusy(ProblemReport(problem: problem))
   }
 
   /// The problem reported in `start`.
@@ -87,7 +89,7 @@ public struct Host: Sendable {
   }
 
   /// Asks until the host is no longer busy.
-  private func patiently<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
+  private func retryWhileBusy<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
     var backoff = ExponentialBackoff(from: .milliseconds(50), to: .seconds(2))
     while true {
       do {

@@ -14,7 +14,7 @@ import PluginSDK
     var allowPrivateAddresses: Bool?
   }
 
-  private let preparation = Latch<Preparation>()
+  private let preparation = SetOnce<Preparation>()
 
   init() {}
 

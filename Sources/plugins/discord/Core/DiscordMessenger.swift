@@ -21,7 +21,7 @@ package actor DiscordMessenger {
   let streaming: StreamingEdits
   let token: SharedToken
   let taskScope = TaskScope()
-  private let gateway = Latch<GatewayClient>()
+  private let gateway = SetOnce<GatewayClient>()
   private var presence: String?
   private var state: DiscordState
   private var session: GatewaySession?

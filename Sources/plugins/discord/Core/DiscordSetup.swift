@@ -151,7 +151,7 @@ package struct DiscordSetup: Sendable {
   private func pair(_ token: String) async throws -> String {
     let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
     let limit = known.pairingSeconds.flatMap { Int($0) } ?? Self.pairingLimit
-    let (shown, found) = (Latch<Void>(), Latch<Sender>())
+    let (shown, found) = (SetOnce<Void>(), SetOnce<Sender>())
     let gateway = GatewayClient(
       RESTClient(.init(base: known.api ?? DiscordMessenger.usualAPI, token: token, proxy: known.proxy)), resuming: nil,
       handle: { [dialogue] event in

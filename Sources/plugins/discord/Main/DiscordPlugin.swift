@@ -6,7 +6,7 @@ import PluginSDK
   static let name = "discord"
   static let version = "0.1.0"
 
-  private let messenger = Latch<DiscordMessenger>()
+  private let messenger = SetOnce<DiscordMessenger>()
 
   init() {}
 

@@ -12,8 +12,8 @@ import PluginSDK
     var outbox: String
   }
 
-  private let host = Latch<Host>()
-  private let settings = Latch<Settings>()
+  private let host = SetOnce<Host>()
+  private let settings = SetOnce<Settings>()
 
   init() {}
 

@@ -1,12 +1,13 @@
 internal import RelayPipes
 
 /// A value that a plugin learns once, in `start`, and needs afterwards.
-public final class Latch<Value: Sendable>: Sendable {
+public final class SetOnce<Value: Sendable>: Sendable {
   private let stored = Locked<Value?>(nil)
 
   public init() {}
 
-  public func set(_ value: Value) { stored.withLock { $0 = value } }
+  /// Keeps the first value; later ones change nothing.
+  public func set(_ value: Value) { stored.withLock { $0 = $0 ?? value } }
 
   public var value: Value? { stored.withLock { $0 } }
 }
