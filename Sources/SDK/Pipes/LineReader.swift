@@ -32,7 +32,7 @@ package final class LineReader: Sendable {
     var framer: LineFramer
     var descriptor: Int32
     var token: EventLoop.Token?
-    /// Waits for its turn to gather a long line; what it reads stays in the pipe.
+    /// Waits for the permit to gather a long line; what it reads stays in the pipe.
     var isPaused = false
     /// Another process is about to go on reading.
     var isHeld = false
@@ -41,19 +41,19 @@ package final class LineReader: Sendable {
   private let loop: EventLoop
   private let handlers: Handlers
   private let state: Locked<State>
-  private let turn: LongLineTurn?
+  private let permit: LongLinePermit?
   private let held: [UInt8]
 
   /// - Parameters:
   ///   - held: the beginning of a line that another reader of the descriptor has read.
-  ///   - turn: shared with other readers, so that only one of them gathers a long line.
+  ///   - permit: shared with other readers, so that only one of them gathers a long line.
   package init(
     descriptor: Int32, maximumLineLength: Int, held: [UInt8] = [], loop: EventLoop = .shared,
-    turn: LongLineTurn? = nil, handlers: Handlers
+    permit: LongLinePermit? = nil, handlers: Handlers
   ) {
     self.held = held
     self.loop = loop
-    self.turn = turn
+    self.permit = permit
     self.handlers = handlers
     state = Locked(State(framer: LineFramer(maximumLineLength: maximumLineLength), descriptor: descriptor))
   }
@@ -136,7 +136,7 @@ package final class LineReader: Sendable {
         handlers.chunk(chunk, &state.framer)
         return (before, state.framer.heldBytes)
       }
-      if before > LongLineTurn.freeLength, after <= LongLineTurn.freeLength { turn?.release(self) }
+      if before > LongLinePermit.freeLength, after <= LongLinePermit.freeLength { permit?.release(self) }
     } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
       finish()
     }
@@ -144,10 +144,10 @@ package final class LineReader: Sendable {
 
   /// Only on the loop's thread. False while another reader gathers a long line and this one would, too.
   private func mayRead() -> Bool {
-    guard let turn else { return true }
-    let (isLong, isPaused) = state.withLock { ($0.framer.heldBytes > LongLineTurn.freeLength, $0.isPaused) }
+    guard let permit else { return true }
+    let (isLong, isPaused) = state.withLock { ($0.framer.heldBytes > LongLinePermit.freeLength, $0.isPaused) }
     // Called although it is paused: the writer is gone, and no more comes than the pipe holds.
-    if !isLong || isPaused || turn.take(self) { return true }
+    if !isLong || isPaused || permit.acquire(self) { return true }
     state.withLock { state in
       state.isPaused = true
       if let token = state.token { loop.change(token, state.descriptor, to: []) }
@@ -164,13 +164,13 @@ package final class LineReader: Sendable {
       return (state.descriptor, state.token)
     }
     guard let (descriptor, token) = ended else { return }
-    turn?.release(self)
+    permit?.release(self)
     if let token { loop.close(token, descriptor) } else { _ = Glibc.close(descriptor) }
     handlers.end()
   }
 }
 
-extension LineReader: LongLineTurn.Reader {
+extension LineReader: LongLinePermit.Reader {
   func goOn() {
     loop.perform { [self] in
       state.withLock { state in

@@ -125,7 +125,7 @@ package final class PiConnection: Sendable {
     state.withLock { $0.nextID = nextID }
     let excerpt = excerpt
     let reader = LineReader(
-      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, held: held, turn: .shared,
+      descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, held: held, permit: .shared,
       handlers: .init(
         chunk: { [weak self] in self?.take($0, &$1) },
         rest: { [weak self] in self?.takeRest($0) },

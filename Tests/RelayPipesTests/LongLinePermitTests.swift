@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-@Suite struct LongLineTurnTests {
+@Suite struct LongLinePermitTests {
   private enum Heard: Equatable, Sendable {
     case line(Int)
     case tooLong(Int)
@@ -17,12 +17,12 @@ import Testing
     let heard = Mailbox<Heard>()
     let input: Int32
 
-    init(_ turn: LongLineTurn) throws {
+    init(_ permit: LongLinePermit) throws {
       let pipe = try pipe()
       input = pipe.write
       let heard = heard
       reader = LineReader(
-        descriptor: pipe.read, maximumLineLength: 64 << 20, turn: turn,
+        descriptor: pipe.read, maximumLineLength: 64 << 20, permit: permit,
         handlers: .init(
           line: { framed in
             switch framed {
@@ -56,8 +56,8 @@ import Testing
 
   @Test func `a second long line waits in its pipe until the first is whole`() async throws {
     let clock = ManualClock()
-    let turn = LongLineTurn(clock: clock)
-    let (first, second) = (try Stream(turn), try Stream(turn))
+    let permit = LongLinePermit(clock: clock)
+    let (first, second) = (try Stream(permit), try Stream(permit))
     await first.write(Self.long, ending: false).value
     let writing = second.write(Self.long, ending: true)
     // Its patience is the sign that it waits.
@@ -71,9 +71,9 @@ import Testing
     close(second.input)
   }
 
-  @Test func `short lines need no turn`() async throws {
-    let turn = LongLineTurn(clock: ManualClock())
-    let (first, second) = (try Stream(turn), try Stream(turn))
+  @Test func `short lines need no permit`() async throws {
+    let permit = LongLinePermit(clock: ManualClock())
+    let (first, second) = (try Stream(permit), try Stream(permit))
     await first.write(Self.long, ending: false).value
     await second.write(1_000, ending: true).value
     #expect(await second.heard.next() == .line(1_000))
@@ -83,12 +83,12 @@ import Testing
 
   @Test func `who stops in mid-line loses it to who waits`() async throws {
     let clock = ManualClock()
-    let turn = LongLineTurn(clock: clock)
-    let (first, second) = (try Stream(turn), try Stream(turn))
+    let permit = LongLinePermit(clock: clock)
+    let (first, second) = (try Stream(permit), try Stream(permit))
     await first.write(Self.long, ending: false).value
     let writing = second.write(Self.long, ending: true)
     await clock.sleepers(1)
-    clock.advance(by: LongLineTurn.patience)
+    clock.advance(by: LongLinePermit.patience)
     #expect(await second.heard.next() == .line(Self.long))
     await writing.value
     await first.write(100, ending: true).value
@@ -99,10 +99,10 @@ import Testing
     close(second.input)
   }
 
-  @Test func `a turn is free again when its holder ends`() async throws {
+  @Test func `a permit is free again when its holder ends`() async throws {
     let clock = ManualClock()
-    let turn = LongLineTurn(clock: clock)
-    let (first, second) = (try Stream(turn), try Stream(turn))
+    let permit = LongLinePermit(clock: clock)
+    let (first, second) = (try Stream(permit), try Stream(permit))
     await first.write(Self.long, ending: false).value
     let writing = second.write(Self.long, ending: true, thenClose: true)
     await clock.sleepers(1)
@@ -114,12 +114,12 @@ import Testing
 
   @Test func `a stream that ends while it waits is read to its end`() async throws {
     let clock = ManualClock()
-    let turn = LongLineTurn(clock: clock)
-    let (first, second) = (try Stream(turn), try Stream(turn))
+    let permit = LongLinePermit(clock: clock)
+    let (first, second) = (try Stream(permit), try Stream(permit))
     await first.write(Self.long, ending: false).value
     // More than is free, and no more than that and the pipe hold.
-    await second.write(LongLineTurn.freeLength + 100, ending: true, thenClose: true).value
-    #expect(await second.heard.next() == .line(LongLineTurn.freeLength + 100))
+    await second.write(LongLinePermit.freeLength + 100, ending: true, thenClose: true).value
+    #expect(await second.heard.next() == .line(LongLinePermit.freeLength + 100))
     #expect(await second.heard.next() == .end)
     close(first.input)
   }

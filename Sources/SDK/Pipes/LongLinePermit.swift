@@ -2,21 +2,21 @@ internal import DequeModule
 
 /// Lets one reader at a time gather a long line, so that many streams together hold no more than one of them.
 ///
-/// Who must wait leaves the bytes in its pipe. Who stops in the middle of its line while others wait loses it: a writer
-/// that hangs holds up nobody for longer than `patience`.
-package final class LongLineTurn: Sendable {
-  /// Bytes of an unfinished line that any reader may hold without a turn.
+/// A reader that waits leaves the bytes in its pipe. A line that stops in the middle while others wait is given up: a
+/// writer that hangs holds up nobody for longer than `patience`.
+package final class LongLinePermit: Sendable {
+  /// Bytes of an unfinished line that any reader may hold without a permit.
   package static let freeLength = 1 << 20
   /// How long a line may stand still while another waits.
   package static let patience: Duration = .seconds(10)
 
-  package static let shared = LongLineTurn()
+  package static let shared = LongLinePermit()
 
-  /// The readers that take turns; each is called on any thread.
+  /// The readers that share the permit; each is called on any thread.
   protocol Reader: AnyObject, Sendable {
-    /// It is this reader's turn.
+    /// This reader has the permit now.
     func goOn()
-    /// The turn is lost, and the line with it.
+    /// The permit is lost, and the line with it.
     func loseLine()
   }
 
@@ -37,7 +37,7 @@ package final class LongLineTurn: Sendable {
   }
 
   /// Whether the reader may go on; if not, it is called when it may.
-  func take(_ reader: any Reader) -> Bool {
+  func acquire(_ reader: any Reader) -> Bool {
     let (isTaken, mustWatch) = state.withLock { state in
       if state.holder === reader {
         state.hasMoved = true
@@ -57,7 +57,7 @@ package final class LongLineTurn: Sendable {
     return isTaken
   }
 
-  /// The reader needs no turn any more, whether it had one or waited.
+  /// The reader needs no permit any more, whether it had one or waited.
   func release(_ reader: any Reader) {
     let next = state.withLock { state in
       state.waiting.removeAll { $0 === reader }
