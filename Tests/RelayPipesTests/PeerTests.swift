@@ -7,11 +7,12 @@ import Testing
 
 /// Two peers joined by two pipes.
 private func joined(
-  clock: any Clock<Duration> = SuspendingClock(), oddity: @escaping @Sendable (Peer.Oddity) -> Void = { _ in }
+  clock: any Clock<Duration> = SuspendingClock(),
+  violation: @escaping @Sendable (Peer.ProtocolViolation) -> Void = { _ in }
 ) throws -> (Peer, Peer) {
   let forth = try pipe()
   let back = try pipe()
-  let left = Peer(input: back.read, output: forth.write, clock: clock, oddity: oddity)
+  let left = Peer(input: back.read, output: forth.write, clock: clock, violation: violation)
   let right = Peer(input: forth.read, output: back.write)
   try left.start()
   try right.start()
@@ -30,15 +31,15 @@ private struct RawSide {
   let peer: Peer
   let output: Int32
   private let lines: AsyncStream<String>
-  let oddities = Locked<[Peer.Oddity]>([])
+  let violations = Locked<[Peer.ProtocolViolation]>([])
 
   init(clock: any Clock<Duration> = SuspendingClock()) throws {
     let toPeer = try pipe()
     let fromPeer = try pipe()
-    let oddities = oddities
+    let violations = violations
     peer = Peer(
       input: toPeer.read, output: fromPeer.write, clock: clock,
-      oddity: { odd in oddities.withLock { $0.append(odd) }
+      violation: { violation in violations.withLock { $0.append(violation) }
       })
     output = toPeer.write
     let (lines, arrival) = AsyncStream<String>.makeStream()
@@ -175,7 +176,7 @@ private struct RawSide {
     #expect(await side.hear().contains(#""id":2"#))
     side.say(#"{"id":2,"result":{}}"# + "\n")
     _ = try await second
-    #expect(side.oddities.withLock { $0 } == [.unknownAnswer(.integer(1)), .unknownAnswer(.string("zz"))])
+    #expect(side.violations.withLock { $0 } == [.unknownAnswer(.integer(1)), .unknownAnswer(.string("zz"))])
     side.peer.close()
   }
 
@@ -190,7 +191,7 @@ private struct RawSide {
     }
     #expect(seen == ["a"])
     #expect(
-      side.oddities.withLock { $0 } == [
+      side.violations.withLock { $0 } == [
         .notProtocol(beginning: "hello"), .notProtocol(beginning: "\u{2028}"), .unfinished(bytes: 6),
       ])
   }

@@ -31,8 +31,8 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
 /// Incoming requests arrive on `requests` in order, at most `ProtocolLimits` of them unanswered; more are answered
 /// `busy` at once. Every line counts as a sign of life.
 package final class Peer: Sendable {
-  /// Something on the wire that is not part of the protocol: for the log.
-  package enum Oddity: Sendable, Equatable {
+  /// A line that is not part of the protocol: for the log.
+  package enum ProtocolViolation: Sendable, Equatable {
     case notProtocol(beginning: String)
     case tooLong(bytes: Int)
     case unfinished(bytes: Int)
@@ -65,17 +65,17 @@ package final class Peer: Sendable {
   private let state = Locked(State())
   private let outbox: Outbox
   private let limits: TimeLimits<Int64>
-  private let oddity: @Sendable (Oddity) -> Void
+  private let violation: @Sendable (ProtocolViolation) -> Void
   private let reader: Locked<LineReader?> = Locked(nil)
 
   /// Takes over both descriptors.
   package init(
     input: Int32, output: Int32, clock: any Clock<Duration> = LoopClock.shared,
     maximumLineLength: Int = ProtocolLimits.maximumLineLength, held: [UInt8] = [], nextID: Int64 = 1,
-    oddity: @escaping @Sendable (Oddity) -> Void = { _ in }
+    violation: @escaping @Sendable (ProtocolViolation) -> Void = { _ in }
   ) {
     now = clock.reading
-    self.oddity = oddity
+    self.violation = violation
     let state = state
     state.withLock { $0.nextID = nextID }
     limits = TimeLimits(clock: clock) { id in
@@ -102,11 +102,11 @@ package final class Peer: Sendable {
 
   /// Goes on with a connection that another process has held.
   package convenience init(
-    _ handover: Handover, clock: any Clock<Duration>, oddity: @escaping @Sendable (Oddity) -> Void
+    _ handover: Handover, clock: any Clock<Duration>, violation: @escaping @Sendable (ProtocolViolation) -> Void
   ) {
     self.init(
       input: handover.input, output: handover.output, clock: clock, held: handover.held, nextID: handover.nextID,
-      oddity: oddity)
+      violation: violation)
   }
 
   /// Reads nothing more until `resume`.
@@ -261,19 +261,19 @@ package final class Peer: Sendable {
     markHeard()
     switch framed {
     case .line(let bytes): takeLine(bytes)
-    case .tooLong(let length), .dismissed(let length): oddity(.tooLong(bytes: length))
-    case .unfinished(let bytes): oddity(.unfinished(bytes: bytes.count))
+    case .tooLong(let length), .dismissed(let length): violation(.tooLong(bytes: length))
+    case .unfinished(let bytes): violation(.unfinished(bytes: bytes.count))
     }
   }
 
   private func takeLine(_ bytes: UnsafeRawBufferPointer) {
     guard let envelope = Envelope(bytes) else {
-      oddity(.notProtocol(beginning: String(decoding: bytes.prefix(200), as: UTF8.self)))
+      violation(.notProtocol(beginning: String(decoding: bytes.prefix(200), as: UTF8.self)))
       return
     }
     switch envelope.kind {
     case .request(let id, let method): takeRequest(id, method, bytes)
-    case .notification(let method): oddity(.ignoredNotification(method))
+    case .notification(let method): violation(.ignoredNotification(method))
     case .result(let id):
       if let waiter = waiter(for: id) { waiter.resume(returning: Array(bytes)) }
     case .failure(let id):
@@ -292,7 +292,7 @@ package final class Peer: Sendable {
   private func waiter(for id: RequestID?) -> UnsafeContinuation<[UInt8], any Error>? {
     if case .integer(let number)? = id, let waiter = takeWaiter(number) { return waiter }
     // A late answer to a request that was given up, or a second answer: neither may end the connection.
-    oddity(.unknownAnswer(id))
+    violation(.unknownAnswer(id))
     return nil
   }
 

@@ -33,7 +33,7 @@ extension Plugin {
 
   /// Serves one connection until it ends. Takes over both descriptors.
   package static func serve(input: Int32, output: Int32) async throws {
-    let peer = Peer(input: input, output: output, oddity: { StandardError.say("\(name): on the way in: \($0)") })
+    let peer = Peer(input: input, output: output, violation: { StandardError.say("\(name): on the way in: \($0)") })
     try peer.start()
     try await withThrowingDiscardingTaskGroup { group in
       var started: Self?

@@ -68,14 +68,14 @@ extension PluginInstance {
       guardian: surroundings.guardian)
     let junk = Locked<String?>(nil)
     let peer = Peer(
-      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, oddity: oddities(junk))
+      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, violation: violations(junk))
     return Life(child: child, peer: peer, log: collectLog(pipes.error), marker: marker, junk: junk)
   }
 
   private func goOn(_ handover: PluginHandover) throws -> Life {
     let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
     let junk = Locked<String?>(nil)
-    let peer = Peer(handover.peer, clock: surroundings.timekeeper.clock, oddity: oddities(junk))
+    let peer = Peer(handover.peer, clock: surroundings.timekeeper.clock, violation: violations(junk))
     let log = collectLog(handover.errors, held: handover.heldErrors)
     return Life(child: child, peer: peer, log: log, marker: handover.lifeMarker, junk: junk)
   }

@@ -103,7 +103,7 @@ package actor PluginInstance {
   /// After which one that runs on demand is ended. Shorter than `quietLimit`: pings are heard, too.
   static let idleLimit: Duration = .seconds(10)
   /// Breaches of the protocol that are logged of one life.
-  static let mostOdditiesTold = 20
+  static let mostViolationsTold = 20
 
   package init(
     _ specification: PluginSpecification, _ surroundings: PluginSurroundings, adopting adopted: PluginHandover? = nil

@@ -14,11 +14,11 @@ package final class PluginTrial: Sendable {
 
   /// - Parameters:
   ///   - folder: where it works.
-  ///   - oddity: told all that it prints and that is not part of the protocol.
+  ///   - violation: told all that it prints and that is not part of the protocol.
   ///   - log: told each line of its standard error.
   package init(
     path: String, environment: [String: String], folder: String, clock: any Clock<Duration> = LoopClock.shared,
-    oddity: @escaping @Sendable (Peer.Oddity) -> Void = { _ in },
+    violation: @escaping @Sendable (Peer.ProtocolViolation) -> Void = { _ in },
     log: @escaping @Sendable (String) -> Void = { StandardError.say("  | " + $0) }
   ) throws {
     let (child, pipes) = try ChildProcess.spawn(
@@ -26,7 +26,7 @@ package final class PluginTrial: Sendable {
         name: path, path: path, environment: ChildEnvironment.plugin(from: environment, markers: [Self.marker]),
         directory: folder),
       guardian: nil)
-    peer = Peer(input: pipes.output, output: pipes.input, clock: clock, oddity: oddity)
+    peer = Peer(input: pipes.output, output: pipes.input, clock: clock, violation: violation)
     self.child = child
     let errors = LineReader(
       descriptor: pipes.error, maximumLineLength: 1 << 16, loop: .logs,

@@ -113,7 +113,7 @@ package struct ConformanceKit: Sendable {
       await noteDeparture(subject, report)
       await CatchUpChecks(subject: subject, report: report).run(isMessenger: about.kinds.contains(.messenger))
     }
-    note(subject.oddities, report)
+    note(subject.violations, report)
     report.note("asks the host only for what there is", .requests, subject.host.complaint)
   }
 
@@ -188,9 +188,9 @@ package struct ConformanceKit: Sendable {
   }
 
   /// One line for each kind: who prints once prints often.
-  private func note(_ oddities: [ConformanceSubject.Oddity], _ report: ConformanceReport) {
-    func first(_ isMeant: (Peer.Oddity) -> Bool) -> String? {
-      oddities.first { isMeant($0.kind) }.map { "\($0.kind.forAuthors) (during \"\($0.during)\")" }
+  private func note(_ violations: [ConformanceSubject.ProtocolViolation], _ report: ConformanceReport) {
+    func first(_ isMeant: (Peer.ProtocolViolation) -> Bool) -> String? {
+      violations.first { isMeant($0.kind) }.map { "\($0.kind.forAuthors) (during \"\($0.during)\")" }
     }
     report.note(
       "says nothing on standard output but the protocol", .lines,

@@ -6,7 +6,7 @@ internal import RelayWire
 /// The end of a check before it could judge.
 enum ConformanceStop: Error {
   /// The plugin stayed silent, or ended. `method` is what it was asked, where that is the cause.
-  case lost(method: String?, PeerError, oddity: String?)
+  case lost(method: String?, PeerError, violation: String?)
   /// The method has cost an earlier check its plugin.
   case givenUp(method: String)
 }
@@ -29,8 +29,8 @@ final class ConformanceSubject: Sendable {
     case unreadable(String)
   }
 
-  struct Oddity: Sendable {
-    var kind: Peer.Oddity
+  struct ProtocolViolation: Sendable {
+    var kind: Peer.ProtocolViolation
     /// The name of the check that was being tried.
     var during: String
   }
@@ -45,7 +45,7 @@ final class ConformanceSubject: Sendable {
     /// Counts lives, so that what a killed one still says is not heard.
     var number = 0
     var trying = "starts"
-    var oddities: [Oddity] = []
+    var violations: [ProtocolViolation] = []
     var givenUp: Set<String> = []
   }
 
@@ -64,9 +64,9 @@ final class ConformanceSubject: Sendable {
     }
     let trial = try PluginTrial(
       path: launch.path, environment: launch.environment, folder: launch.folder, clock: launch.clock,
-      oddity: { [self] oddity in
+      violation: { [self] violation in
         state.withLock { state in
-          if state.number == number { state.oddities.append(Oddity(kind: oddity, during: state.trying)) }
+          if state.number == number { state.violations.append(ProtocolViolation(kind: violation, during: state.trying)) }
         }
       })
     let serving = Task { [host] in await host.serve(trial.peer) }
@@ -91,10 +91,10 @@ final class ConformanceSubject: Sendable {
 
   /// Ends a life that was lost, and says how.
   func explain(_ stop: ConformanceStop) async -> String {
-    guard case .lost(let method, let error, let oddity) = stop else { return "\(stop)" }
+    guard case .lost(let method, let error, let violation) = stop else { return "\(stop)" }
     if case .timedOut = error {
       await kill()
-      return "\(error)" + (oddity.map { "; \($0)" } ?? "")
+      return "\(error)" + (violation.map { "; \($0)" } ?? "")
     }
     let exit = await end()
     let how = exit == .signaled(SIGKILL) ? "it ended its output, but did not leave" : exit.map { "\($0)" }
@@ -109,12 +109,12 @@ final class ConformanceSubject: Sendable {
   func isTrying(_ check: String) { state.withLock { $0.trying = check } }
 
   /// All that it printed and that is not part of the protocol.
-  var oddities: [Oddity] { state.withLock { $0.oddities } }
+  var violations: [ProtocolViolation] { state.withLock { $0.violations } }
 
   func answer<Request: WireRequest>(to request: Request) async throws(ConformanceStop) -> Answer<Request.Reply> {
     let (peer, isGivenUp) = state.withLock { ($0.life?.trial.peer, $0.givenUp.contains(Request.method)) }
     if isGivenUp { throw .givenUp(method: Request.method) }
-    guard let peer else { throw .lost(method: nil, .closed, oddity: nil) }
+    guard let peer else { throw .lost(method: nil, .closed, violation: nil) }
     do {
       return .result(try await peer.request(Strict(request: request), within: ConformanceKit.answerLimit))
     } catch .refused(let refusal) {
@@ -123,7 +123,7 @@ final class ConformanceSubject: Sendable {
       return .unreadable("\(PeerError.unreadable(method: method, why))")
     } catch {
       let method: String? = if case .notSent = error { nil } else { Request.method }
-      throw .lost(method: method, error, oddity: takeOddity())
+      throw .lost(method: method, error, violation: takeViolation())
     }
   }
 
@@ -131,16 +131,16 @@ final class ConformanceSubject: Sendable {
     do {
       try state.withLock({ $0.life })?.trial.peer.notify(method)
     } catch {
-      throw .lost(method: nil, .closed, oddity: nil)
+      throw .lost(method: nil, .closed, violation: nil)
     }
   }
 
   /// Where no answer came, something else may have: it belongs to that check, and is no fault of its own.
-  private func takeOddity() -> String? {
+  private func takeViolation() -> String? {
     state.withLock { state in
-      let oddity = state.oddities.last { $0.during == state.trying }
-      state.oddities.removeAll { $0.during == state.trying }
-      return oddity?.kind.forAuthors
+      let violation = state.violations.last { $0.during == state.trying }
+      state.violations.removeAll { $0.during == state.trying }
+      return violation?.kind.forAuthors
     }
   }
 }
@@ -160,7 +160,7 @@ private struct Strict<Request: WireRequest>: WireRequest {
   }
 }
 
-extension Peer.Oddity {
+extension Peer.ProtocolViolation {
   /// What a plugin did, in words for its author.
   var forAuthors: String {
     switch self {

@@ -4,21 +4,21 @@ internal import RelayWire
 // What a plugin says that is not part of the protocol: for the log.
 extension PluginInstance {
   /// Tells of what is not part of the protocol, up to a number.
-  func oddities(_ junk: Locked<String?>) -> @Sendable (Peer.Oddity) -> Void {
+  func violations(_ junk: Locked<String?>) -> @Sendable (Peer.ProtocolViolation) -> Void {
     let count = Locked(0)
-    return { [log = surroundings.log, name] oddity in
-      if case .notProtocol(let beginning) = oddity { junk.withLock { $0 = $0 ?? beginning } }
+    return { [log = surroundings.log, name] violation in
+      if case .notProtocol(let beginning) = violation { junk.withLock { $0 = $0 ?? beginning } }
       let number = count.withLock { count in
         count += 1
         return count
       }
-      guard number <= Self.mostOdditiesTold else { return }
-      log("\(name): \(Self.describe(oddity))" + (number == Self.mostOdditiesTold ? "; more is not told" : ""))
+      guard number <= Self.mostViolationsTold else { return }
+      log("\(name): \(Self.describe(violation))" + (number == Self.mostViolationsTold ? "; more is not told" : ""))
     }
   }
 
-  private static func describe(_ oddity: Peer.Oddity) -> String {
-    switch oddity {
+  private static func describe(_ violation: Peer.ProtocolViolation) -> String {
+    switch violation {
     case .notProtocol(let beginning): "not a protocol line on its standard output: \(beginning.debugDescription)"
     case .tooLong(let bytes):
       "a line of \(ByteCount(bytes)) was skipped; the limit is \(ByteCount(ProtocolLimits.maximumLineLength))"
