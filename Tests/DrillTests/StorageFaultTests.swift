@@ -29,7 +29,7 @@ import Testing
     for number in 1... {
       do {
         try await relay.messenger.say("note \(number)", id: "\(number)")
-      } catch let error as PeerError {
+      } catch let error as ConnectionError {
         #expect(error.description.contains("it could not be stored; send it again"))
         return number - 1
       }
@@ -44,7 +44,7 @@ import Testing
       let taken = try await sayUntilRefused(relay)
       #expect(taken > 0)
       try await relay.waitForLog("relay.db: the disk failed")
-      await #expect(throws: PeerError.self) { try await relay.messenger.say("more", id: "more") }
+      await #expect(throws: ConnectionError.self) { try await relay.messenger.say("more", id: "more") }
       let upgrade = try await relay.command("upgrade")
       #expect(upgrade.exit == .exited(1))
       #expect(upgrade.errors.joined().contains("nothing can be stored"), "\(upgrade.errors)")
@@ -65,7 +65,7 @@ import Testing
         do {
           try await relay.messenger.say("there is room", id: "room")
           break
-        } catch is PeerError {
+        } catch is ConnectionError {
           // Each try uses up some of the faults.
         }
       }

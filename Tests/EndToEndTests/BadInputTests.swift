@@ -219,7 +219,7 @@ extension EndToEnd {
     @Test func `a disabled plugin is not started by a restart`() async throws {
       try await RelayFixture.run { relay in
         _ = try await relay.ask(ControlPlugin(name: "formatter", change: .disable))
-        await #expect(throws: PeerError.self) {
+        await #expect(throws: ConnectionError.self) {
           _ = try await relay.ask(ControlPlugin(name: "formatter", change: .restart))
         }
         #expect(try await relay.plugin("formatter")?.state == .disabled)

@@ -24,7 +24,7 @@ package actor FakeMessenger {
   private let listener: Int32
   private let token = Locked<EventLoop.Token?>(nil)
   private let capabilities: Capabilities
-  private var peer: Peer?
+  private var peer: JSONRPCConnection?
   private var lives: [Task<Void, Never>] = []
   private(set) package var generation = 0
   private(set) package var messages: [Shown] = []
@@ -111,12 +111,12 @@ package actor FakeMessenger {
 
   private func take(_ connection: Int32) {
     let writer = fcntl(connection, F_DUPFD_CLOEXEC, 3)
-    let peer = Peer(input: connection, output: writer)
+    let peer = JSONRPCConnection(input: connection, output: writer)
     do { try peer.start() } catch { return }
     lives.append(Task { for await request in peer.requests { handle(request, peer) } })
   }
 
-  private func handle(_ request: IncomingRequest, _ from: Peer) {
+  private func handle(_ request: IncomingRequest, _ from: JSONRPCConnection) {
     do {
       try answer(request, from)
     } catch {
@@ -125,7 +125,7 @@ package actor FakeMessenger {
     notify()
   }
 
-  private func answer(_ request: IncomingRequest, _ from: Peer) throws(WireError) {
+  private func answer(_ request: IncomingRequest, _ from: JSONRPCConnection) throws(WireError) {
     if var list = failures[request.method], !list.isEmpty {
       let failure = list.removeFirst()
       failures[request.method] = list

@@ -216,7 +216,7 @@ package final class RelayFixture: Sendable {
   package func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
     let descriptor = relay_connect_unix(folders.socket)
     guard descriptor >= 0 else { throw SystemError("connect", code: -descriptor) }
-    let peer = Peer(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
+    let peer = JSONRPCConnection(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
     try peer.start()
     defer { peer.close() }
     return try await peer.request(request, within: .seconds(20))

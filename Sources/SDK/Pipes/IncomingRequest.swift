@@ -6,10 +6,10 @@ package final class IncomingRequest: Sendable {
   package let method: String
   private let id: RequestID
   private let line: [UInt8]
-  private let peer: Peer
+  private let peer: JSONRPCConnection
   private let answered = Atomic<Bool>(false)
 
-  init(id: RequestID, method: String, line: [UInt8], peer: Peer) {
+  init(id: RequestID, method: String, line: [UInt8], peer: JSONRPCConnection) {
     self.id = id
     self.method = method
     self.line = line

@@ -4,7 +4,7 @@ internal import RelayPipes
 public struct Host: Sendable {
   /// This instance's name, configuration subtree, saved state and folders.
   public let about: InitializeRequest
-  private let peer: Peer
+  private let peer: JSONRPCConnection
   private let greeting = Locked(Greeting.underWay(problem: nil))
 
   private enum Greeting {
@@ -15,7 +15,7 @@ public struct Host: Sendable {
   /// How long the host may take to store something.
   static let answerLimit: Duration = .seconds(60)
 
-  init(about: InitializeRequest, peer: Peer) {
+  init(about: InitializeRequest, peer: JSONRPCConnection) {
     self.about = about
     self.peer = peer
   }

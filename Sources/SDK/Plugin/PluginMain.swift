@@ -33,7 +33,8 @@ extension Plugin {
 
   /// Serves one connection until it ends. Takes over both descriptors.
   package static func serve(input: Int32, output: Int32) async throws {
-    let peer = Peer(input: input, output: output, violation: { StandardError.say("\(name): on the way in: \($0)") })
+    let peer = JSONRPCConnection(
+      input: input, output: output, violation: { StandardError.say("\(name): on the way in: \($0)") })
     try peer.start()
     try await withThrowingDiscardingTaskGroup { group in
       var started: Self?
@@ -66,7 +67,7 @@ extension Plugin {
   }
 
   /// Answers the first request; nil when the host has to ask again.
-  private static func greet(_ request: IncomingRequest, _ peer: Peer) async -> Self? {
+  private static func greet(_ request: IncomingRequest, _ peer: JSONRPCConnection) async -> Self? {
     do {
       if request.method == SetupRequest.method {
         let known = try request.params(SetupRequest.self).config

@@ -2,12 +2,12 @@ internal import RelayPipes
 
 /// The person who sets a plugin up, as the plugin sees them.
 public struct SetupDialogue: Sendable {
-  private let peer: Peer
+  private let peer: JSONRPCConnection
 
   /// How long somebody may think.
   private static let patience: Duration = .seconds(3_600)
 
-  init(_ peer: Peer) { self.peer = peer }
+  init(_ peer: JSONRPCConnection) { self.peer = peer }
 
   public func say(_ text: String) async throws {
     _ = try await peer.request(SetupSay(text: text), within: Self.patience)

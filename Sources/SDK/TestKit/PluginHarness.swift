@@ -16,7 +16,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
   /// The states it saved, in order.
   public let saved: AsyncStream<JSONValue>
 
-  private let peer: Peer
+  private let peer: JSONRPCConnection
   private let config: JSONValue
   private let state: JSONValue?
   private let folder: String
@@ -35,7 +35,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
       return (ends[0], ends[1])
     }
     let (toPlugin, fromPlugin) = (try pipe(), try pipe())
-    peer = Peer(input: fromPlugin.read, output: toPlugin.write)
+    peer = JSONRPCConnection(input: fromPlugin.read, output: toPlugin.write)
     self.config = config
     self.state = state
     self.folder = folder

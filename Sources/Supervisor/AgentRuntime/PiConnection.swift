@@ -175,7 +175,7 @@ package final class PiConnection: Sendable {
       guard !state.ended, state.waiting.isEmpty else { return nil }
       return Handover(
         child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
-        nextID: state.nextID + Int(Peer.idsSkipped), dialect: dialect)
+        nextID: state.nextID + Int(JSONRPCConnection.idsSkipped), dialect: dialect)
     }
   }
 

@@ -72,7 +72,7 @@ struct SetupConversation {
       }
       await trial.end()
       return reply
-    } catch let error as PeerError {
+    } catch let error as ConnectionError {
       await trial.end()
       guard case .refused(let refusal) = error else {
         // It cannot be started, or is no plugin: what can be written by hand is shown.
@@ -86,7 +86,7 @@ struct SetupConversation {
     }
   }
 
-  private func answer(_ peer: Peer) async throws {
+  private func answer(_ peer: JSONRPCConnection) async throws {
     for await request in peer.requests {
       do {
         switch request.method {

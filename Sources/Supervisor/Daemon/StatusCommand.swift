@@ -65,7 +65,7 @@ struct Stop: AsyncParsableCommand {
   private static let rounds = 5
 
   /// Answers what the daemon left; nil when the connection ended before it said so.
-  private static func order(_ peer: Peer, _ surroundings: Surroundings) async throws -> [String]? {
+  private static func order(_ peer: JSONRPCConnection, _ surroundings: Surroundings) async throws -> [String]? {
     do {
       // Comes when all is done, which takes as long as running answers are waited for.
       let parked = try await peer.request(ControlStop(), within: nil).parked ?? []

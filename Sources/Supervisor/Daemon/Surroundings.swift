@@ -35,7 +35,7 @@ struct Surroundings {
   }
 
   /// Connects to the daemon; nil when none runs.
-  func connect() -> Peer? {
+  func connect() -> JSONRPCConnection? {
     let descriptor = relay_connect_unix(folders.socket)
     guard descriptor >= 0 else { return nil }
     let writer = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
@@ -43,7 +43,7 @@ struct Surroundings {
       _ = close(descriptor)
       return nil
     }
-    let peer = Peer(input: descriptor, output: writer)
+    let peer = JSONRPCConnection(input: descriptor, output: writer)
     do {
       try peer.start()
       return peer

@@ -74,9 +74,9 @@ private struct Replacement {
       let reply = try await peer.request(ControlUpgrade(program: program), within: .seconds(40))
       StandardError.say("pi-relayd: not upgraded: \(reply.problem)")
       throw ExitStatus.failed
-    } catch PeerError.closed {
+    } catch ConnectionError.closed {
       // It has become the new program.
-    } catch let error as PeerError {
+    } catch let error as ConnectionError {
       StandardError.say("pi-relayd: not upgraded: \(error)")
       throw ExitStatus.failed
     }

@@ -189,7 +189,7 @@ package struct KillDrill: Sendable {
       do {
         // Answered where something is in its way, which it will not be for long.
         _ = try await relay.ask(ControlUpgrade(program: program))
-      } catch PeerError.closed {
+      } catch ConnectionError.closed {
         return
       } catch {
         // Between two lives.

@@ -166,7 +166,7 @@ private struct Step {
     do {
       // It answers only when it is refused, as while an agent starts: then everything goes on.
       _ = try await relay.ask(ControlUpgrade(program: Built.executable("pi-relayd")))
-    } catch PeerError.closed {
+    } catch ConnectionError.closed {
       while true {
         do {
           if try await relay.status().upgrades > before { return }

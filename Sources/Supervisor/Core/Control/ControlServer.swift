@@ -23,7 +23,7 @@ package final class ControlServer: Sendable {
 
   private struct State {
     var token: EventLoop.Token?
-    var peers: [Int: Peer] = [:]
+    var peers: [Int: JSONRPCConnection] = [:]
     var open = 0
     var attached: Set<String> = []
     var links: [String: PluginLink] = [:]
@@ -156,7 +156,7 @@ package final class ControlServer: Sendable {
       if writer >= 0 { _ = close(writer) }
       return
     }
-    let peer = Peer(input: connection, output: writer, clock: clock)
+    let peer = JSONRPCConnection(input: connection, output: writer, clock: clock)
     let number = state.withLock { state in
       state.next += 1
       state.peers[state.next] = peer
@@ -218,7 +218,7 @@ package final class ControlServer: Sendable {
 
   // MARK: - Attached messengers
 
-  private func attach(_ request: IncomingRequest, _ peer: Peer) async {
+  private func attach(_ request: IncomingRequest, _ peer: JSONRPCConnection) async {
     let client: String
     do {
       client = try request.params(ControlAttach.self).client
@@ -249,7 +249,7 @@ package final class ControlServer: Sendable {
     }
   }
 
-  private func greet(_ name: String, _ peer: Peer) async throws -> PluginLink {
+  private func greet(_ name: String, _ peer: JSONRPCConnection) async throws -> PluginLink {
     let spool = folders.spool(name)
     let data = folders.data(name)
     try folders.makePrivate(spool)

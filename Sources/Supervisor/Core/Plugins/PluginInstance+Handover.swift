@@ -8,7 +8,7 @@ internal import RelayWire
 package struct PluginHandover: Codable, Sendable {
   var name: String
   var child: ChildProcess.Handover
-  var peer: Peer.Handover
+  var peer: JSONRPCConnection.Handover
   var errors: Int32
   var heldErrors: [UInt8]
   var about: InitializeReply

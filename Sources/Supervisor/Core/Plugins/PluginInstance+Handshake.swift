@@ -54,7 +54,7 @@ extension PluginInstance {
       + "logs belong on standard error"
   }
 
-  private func explain(_ error: PeerError, _ life: Life) async -> Ending {
+  private func explain(_ error: ConnectionError, _ life: Life) async -> Ending {
     if case .refused(let refusal) = error, refusal.code == .configuration {
       let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) } ?? []
       let text =

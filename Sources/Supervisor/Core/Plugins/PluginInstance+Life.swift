@@ -67,7 +67,7 @@ extension PluginInstance {
         directory: data),
       guardian: surroundings.guardian)
     let junk = Locked<String?>(nil)
-    let peer = Peer(
+    let peer = JSONRPCConnection(
       input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, violation: violations(junk))
     return Life(child: child, peer: peer, log: collectLog(pipes.error), marker: marker, junk: junk)
   }
@@ -75,7 +75,7 @@ extension PluginInstance {
   private func goOn(_ handover: PluginHandover) throws -> Life {
     let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
     let junk = Locked<String?>(nil)
-    let peer = Peer(handover.peer, clock: surroundings.timekeeper.clock, violation: violations(junk))
+    let peer = JSONRPCConnection(handover.peer, clock: surroundings.timekeeper.clock, violation: violations(junk))
     let log = collectLog(handover.errors, held: handover.heldErrors)
     return Life(child: child, peer: peer, log: log, marker: handover.lifeMarker, junk: junk)
   }

@@ -4,7 +4,7 @@ internal import RelayWire
 // What a plugin says that is not part of the protocol: for the log.
 extension PluginInstance {
   /// Tells of what is not part of the protocol, up to a number.
-  func violations(_ junk: Locked<String?>) -> @Sendable (Peer.ProtocolViolation) -> Void {
+  func violations(_ junk: Locked<String?>) -> @Sendable (JSONRPCConnection.ProtocolViolation) -> Void {
     let count = Locked(0)
     return { [log = surroundings.log, name] violation in
       if case .notProtocol(let beginning) = violation { junk.withLock { $0 = $0 ?? beginning } }
@@ -17,7 +17,7 @@ extension PluginInstance {
     }
   }
 
-  private static func describe(_ violation: Peer.ProtocolViolation) -> String {
+  private static func describe(_ violation: JSONRPCConnection.ProtocolViolation) -> String {
     switch violation {
     case .notProtocol(let beginning): "not a protocol line on its standard output: \(beginning.debugDescription)"
     case .tooLong(let bytes):

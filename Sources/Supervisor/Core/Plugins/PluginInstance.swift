@@ -57,7 +57,7 @@ package actor PluginInstance {
   /// One life of its process.
   final class Life: Sendable {
     let child: ChildProcess
-    let peer: Peer
+    let peer: JSONRPCConnection
     let log: LineReader
     let marker: String
     /// Its first line that is none of the protocol.
@@ -66,7 +66,7 @@ package actor PluginInstance {
     private let stored = Locked<PluginLink?>(nil)
     private let stopped = Locked<String?>(nil)
 
-    init(child: ChildProcess, peer: Peer, log: LineReader, marker: String, junk: Locked<String?>) {
+    init(child: ChildProcess, peer: JSONRPCConnection, log: LineReader, marker: String, junk: Locked<String?>) {
       self.junk = junk
       self.child = child
       self.peer = peer

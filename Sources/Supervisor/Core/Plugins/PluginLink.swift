@@ -15,7 +15,7 @@ package final class PluginLink: Sendable {
   package let spoolFolder: String
   /// Where the person at the other end is on this machine already: a terminal of the same user.
   package let isLocal: Bool
-  private let peer: Peer
+  private let peer: JSONRPCConnection
   private let hung: @Sendable (String) -> Void
   private let log: @Sendable (String) -> Void
   /// Methods whose answer could not be understood, which is told once.
@@ -25,7 +25,7 @@ package final class PluginLink: Sendable {
 
   package init(
     name: String, about: InitializeReply, messenger: Config.Messenger?, spoolFolder: String, isLocal: Bool,
-    peer: Peer, hung: @escaping @Sendable (String) -> Void, log: @escaping @Sendable (String) -> Void
+    peer: JSONRPCConnection, hung: @escaping @Sendable (String) -> Void, log: @escaping @Sendable (String) -> Void
   ) {
     self.name = name
     self.about = about
@@ -51,7 +51,7 @@ package final class PluginLink: Sendable {
   /// Asks something of the plugin. One that stays silent past the limit is taken to hang, and is restarted.
   package func request<Request: WireRequest>(
     _ request: Request, within limit: Duration = .seconds(30)
-  ) async throws(PeerError) -> Request.Reply {
+  ) async throws(ConnectionError) -> Request.Reply {
     do {
       let reply = try await peer.request(request, within: limit)
       worked.withLock { $0 = true }

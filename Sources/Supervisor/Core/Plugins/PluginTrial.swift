@@ -9,7 +9,7 @@ package final class PluginTrial: Sendable {
   /// Carried by all that is started for this process's trials, as `Guardian.marker` is by what a daemon starts.
   static let marker = "\(Guardian.markerName)=check-\(getpid())"
 
-  package let peer: Peer
+  package let peer: JSONRPCConnection
   private let child: ChildProcess
 
   /// - Parameters:
@@ -18,7 +18,7 @@ package final class PluginTrial: Sendable {
   ///   - log: told each line of its standard error.
   package init(
     path: String, environment: [String: String], folder: String, clock: any Clock<Duration> = LoopClock.shared,
-    violation: @escaping @Sendable (Peer.ProtocolViolation) -> Void = { _ in },
+    violation: @escaping @Sendable (JSONRPCConnection.ProtocolViolation) -> Void = { _ in },
     log: @escaping @Sendable (String) -> Void = { StandardError.say("  | " + $0) }
   ) throws {
     let (child, pipes) = try ChildProcess.spawn(
@@ -26,7 +26,7 @@ package final class PluginTrial: Sendable {
         name: path, path: path, environment: ChildEnvironment.plugin(from: environment, markers: [Self.marker]),
         directory: folder),
       guardian: nil)
-    peer = Peer(input: pipes.output, output: pipes.input, clock: clock, violation: violation)
+    peer = JSONRPCConnection(input: pipes.output, output: pipes.input, clock: clock, violation: violation)
     self.child = child
     let errors = LineReader(
       descriptor: pipes.error, maximumLineLength: 1 << 16, loop: .logs,

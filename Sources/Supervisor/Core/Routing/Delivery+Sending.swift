@@ -206,15 +206,15 @@ extension Delivery {
           guard await timekeeper.sleep(for: delay) else { return nil }
         case .resolve:
           // The platform may be in doubt as often as it likes; what counts is who dies of it.
-          if error as? PeerError == .closed { deaths += 1 }
-          if deaths >= Self.maximumDeaths, error as? PeerError == .closed {
+          if error as? ConnectionError == .closed { deaths += 1 }
+          if deaths >= Self.maximumDeaths, error as? ConnectionError == .closed {
             log("\(conversation): the connection ended \(deaths) times while a message was sent, which was set aside")
             settle(key, .failed("the connection to the messenger ended \(deaths) times over it"))
             return nil
           }
           store.retryOutboundSoon(key, SendTries(failed: number + 1))
           if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
-          if case .unreadable? = error as? PeerError, mark || number > 0 {
+          if case .unreadable? = error as? ConnectionError, mark || number > 0 {
             // A result says that it was sent. Nobody can tell as what: once more would show it twice.
             log("\(conversation): a message was sent, and cannot be changed any more: \(error)")
             settle(key, .failed("\(error)"))
@@ -244,7 +244,7 @@ extension Delivery {
 
   private static func nextStep(after error: any Error, attempt: Int) -> NextStep {
     let backoff = backoff(attempt)
-    guard let error = error as? PeerError else { return .giveUp("\(error)") }
+    guard let error = error as? ConnectionError else { return .giveUp("\(error)") }
     switch error {
     case .closed, .timedOut, .unreadable: return .resolve
     case .notSent: return .retry(after: backoff)
@@ -293,7 +293,7 @@ extension Delivery {
   }
 
   /// Nil where another try would answer the same.
-  private static func waitBeforeLookup(after error: PeerError, attempt: Int) -> Duration? {
+  private static func waitBeforeLookup(after error: ConnectionError, attempt: Int) -> Duration? {
     switch error {
     case .closed, .notSent, .timedOut: return backoff(min(attempt, 2))
     case .unreadable: return nil

@@ -134,7 +134,7 @@ struct Delivery: Sendable {
   }
 
   /// Nil where another try would answer the same.
-  private static func waitBeforeDeletion(after error: PeerError, attempt: Int) -> Duration? {
+  private static func waitBeforeDeletion(after error: ConnectionError, attempt: Int) -> Duration? {
     guard case .refused(let refusal) = error, refusal.code != .busy else { return backoff(attempt) }
     switch DeliveryFailure(refusal) {
     case .rateLimited(let seconds)?: return .seconds(seconds)

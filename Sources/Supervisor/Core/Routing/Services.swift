@@ -149,7 +149,7 @@ package actor Services {
     return request.calls.map { "🔧 \($0.name)" + ($0.failed == true ? " ✗" : "") }
   }
 
-  private func noteDeath(_ identity: String, _ error: PeerError) {
+  private func noteDeath(_ identity: String, _ error: ConnectionError) {
     switch error {
     case .closed, .timedOut: break
     case .refused, .notSent, .unreadable: return
@@ -182,7 +182,7 @@ package actor Services {
             hosts: prompt.hosts),
           within: Self.prepareLimit)
         return try assemble(prompt, reply, beneath: output)
-      } catch let error as PeerError {
+      } catch let error as ConnectionError {
         noteDeath(identity, error)
         complain(AttachmentsPrepare.method, "\(error)")
       } catch let error as UnusableAnswer {

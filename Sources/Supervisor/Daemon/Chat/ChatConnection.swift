@@ -25,7 +25,7 @@ actor ChatConnection {
   private let surroundings: Surroundings
   private let client: String
   private let screen: any ChatScreen
-  private var peer: Peer?
+  private var peer: JSONRPCConnection?
   private var isAttached = false
   /// Why the daemon does not want us.
   private var refusal: WireError?
@@ -93,7 +93,7 @@ actor ChatConnection {
     }
   }
 
-  private func serve(_ peer: Peer) async {
+  private func serve(_ peer: JSONRPCConnection) async {
     self.peer = peer
     do {
       let daemon = try await peer.request(ControlStatus(), within: .seconds(10)).pid
@@ -114,7 +114,7 @@ actor ChatConnection {
     }
   }
 
-  private func handle(_ request: IncomingRequest, _ peer: Peer) async throws(WireError) {
+  private func handle(_ request: IncomingRequest, _ peer: JSONRPCConnection) async throws(WireError) {
     switch request.method {
     case InitializeRequest.method:
       spool = try request.params(InitializeRequest.self).spoolDir

@@ -69,7 +69,7 @@ final class ConformanceHost: Sendable {
   func forget() { state.withLock { $0.saved = nil } }
 
   /// Serves until the connection ends.
-  func serve(_ peer: Peer) async {
+  func serve(_ peer: JSONRPCConnection) async {
     for await request in peer.requests {
       do {
         try answer(request)

@@ -189,7 +189,7 @@ package struct ConformanceKit: Sendable {
 
   /// One line for each kind: who prints once prints often.
   private func note(_ violations: [ConformanceSubject.ProtocolViolation], _ report: ConformanceReport) {
-    func first(_ isMeant: (Peer.ProtocolViolation) -> Bool) -> String? {
+    func first(_ isMeant: (JSONRPCConnection.ProtocolViolation) -> Bool) -> String? {
       violations.first { isMeant($0.kind) }.map { "\($0.kind.forAuthors) (during \"\($0.during)\")" }
     }
     report.note(

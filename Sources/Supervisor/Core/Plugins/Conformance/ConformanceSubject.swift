@@ -30,7 +30,7 @@ final class ConformanceSubject: Sendable {
   }
 
   struct ProtocolViolation: Sendable {
-    var kind: Peer.ProtocolViolation
+    var kind: JSONRPCConnection.ProtocolViolation
     /// The name of the check that was being tried.
     var during: String
   }
@@ -66,7 +66,9 @@ final class ConformanceSubject: Sendable {
       path: launch.path, environment: launch.environment, folder: launch.folder, clock: launch.clock,
       violation: { [self] violation in
         state.withLock { state in
-          if state.number == number { state.violations.append(ProtocolViolation(kind: violation, during: state.trying)) }
+          if state.number == number {
+            state.violations.append(ProtocolViolation(kind: violation, during: state.trying))
+          }
         }
       })
     let serving = Task { [host] in await host.serve(trial.peer) }
@@ -160,7 +162,7 @@ private struct Strict<Request: WireRequest>: WireRequest {
   }
 }
 
-extension Peer.ProtocolViolation {
+extension JSONRPCConnection.ProtocolViolation {
   /// What a plugin did, in words for its author.
   var forAuthors: String {
     switch self {

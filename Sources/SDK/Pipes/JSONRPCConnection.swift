@@ -3,7 +3,7 @@ package import RelayWire
 import Synchronization
 
 /// Why a request got no result.
-package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum ConnectionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The other side answered with an error.
   case refused(WireError)
   /// No answer within the limit.
@@ -30,7 +30,7 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
 ///
 /// Incoming requests arrive on `requests` in order, at most `ProtocolLimits` of them unanswered; more are answered
 /// `busy` at once. Every line counts as a sign of life.
-package final class Peer: Sendable {
+package final class JSONRPCConnection: Sendable {
   /// A line that is not part of the protocol: for the log.
   package enum ProtocolViolation: Sendable, Equatable {
     case notProtocol(beginning: String)
@@ -80,7 +80,7 @@ package final class Peer: Sendable {
     state.withLock { $0.nextID = nextID }
     limits = TimeLimits(clock: clock) { id in
       let waiter = state.withLock { $0.waiting.removeValue(forKey: id) }
-      if let waiter { waiter.continuation.resume(throwing: PeerError.timedOut(method: waiter.method)) }
+      if let waiter { waiter.continuation.resume(throwing: ConnectionError.timedOut(method: waiter.method)) }
     }
     outbox = Outbox(descriptor: output, limit: ProtocolLimits.maximumBytesInFlight)
     (requests, incoming) = AsyncStream.makeStream()
@@ -151,7 +151,7 @@ package final class Peer: Sendable {
   /// Sends a request and waits for its answer.
   package func request<Request: WireRequest>(
     _ request: Request, within limit: Duration?, isolation: isolated (any Actor)? = #isolation
-  ) async throws(PeerError) -> Request.Reply {
+  ) async throws(ConnectionError) -> Request.Reply {
     let answer = try await roundTrip(request, within: limit, isolation: isolation)
     do {
       return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: answer).result
@@ -162,7 +162,7 @@ package final class Peer: Sendable {
 
   private func roundTrip<Request: WireRequest>(
     _ request: Request, within limit: Duration?, isolation: isolated (any Actor)?
-  ) async throws(PeerError) -> [UInt8] {
+  ) async throws(ConnectionError) -> [UInt8] {
     let id = state.withLock { state in
       defer { state.nextID += 1 }
       return state.nextID
@@ -175,7 +175,7 @@ package final class Peer: Sendable {
       } onCancel: {
         abandon(id)
       }
-    } catch let error as PeerError {
+    } catch let error as ConnectionError {
       throw error
     } catch {
       throw .closed
@@ -189,10 +189,10 @@ package final class Peer: Sendable {
     do {
       line = try request.line(id: id)
     } catch {
-      continuation.resume(throwing: PeerError.notSent("\(error)"))
+      continuation.resume(throwing: ConnectionError.notSent("\(error)"))
       return
     }
-    let refusal: PeerError? = state.withLock { state in
+    let refusal: ConnectionError? = state.withLock { state in
       if state.abandoned.remove(id) != nil { return .closed }
       if state.ended { return .notSent("the connection has ended") }
       if state.isHeld { return .notSent("pi-relayd is being upgraded") }
@@ -208,7 +208,7 @@ package final class Peer: Sendable {
       try outbox.send(line)
     } catch {
       let why = error == .full ? "the other side does not read" : "the connection has ended"
-      takeWaiter(id)?.resume(throwing: PeerError.notSent(why))
+      takeWaiter(id)?.resume(throwing: ConnectionError.notSent(why))
     }
   }
 
@@ -226,7 +226,7 @@ package final class Peer: Sendable {
       if state.abandoned.count > 1_000 { state.abandoned = state.abandoned.filter { state.nextID - $0 < 1_000 } }
       return nil
     }
-    waiter?.continuation.resume(throwing: PeerError.closed)
+    waiter?.continuation.resume(throwing: ConnectionError.closed)
   }
 
   private func takeWaiter(_ id: Int64) -> UnsafeContinuation<[UInt8], any Error>? {
@@ -285,7 +285,7 @@ package final class Peer: Sendable {
         let why = "\(JSONCoding.explain(error)); expected {code: integer, message: string, data?: any}"
         refusal = WireError(.internalError, "an error that cannot be understood: \(why)")
       }
-      waiter.resume(throwing: PeerError.refused(refusal))
+      waiter.resume(throwing: ConnectionError.refused(refusal))
     }
   }
 
@@ -324,7 +324,7 @@ package final class Peer: Sendable {
     }
     limits.cancel()
     outbox.abandon()
-    for waiter in waiting.values { waiter.continuation.resume(throwing: PeerError.closed) }
+    for waiter in waiting.values { waiter.continuation.resume(throwing: ConnectionError.closed) }
   }
 
   // MARK: - Answers

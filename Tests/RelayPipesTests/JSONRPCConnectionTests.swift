@@ -8,12 +8,12 @@ import Testing
 /// Two peers joined by two pipes.
 private func joined(
   clock: any Clock<Duration> = SuspendingClock(),
-  violation: @escaping @Sendable (Peer.ProtocolViolation) -> Void = { _ in }
-) throws -> (Peer, Peer) {
+  violation: @escaping @Sendable (JSONRPCConnection.ProtocolViolation) -> Void = { _ in }
+) throws -> (JSONRPCConnection, JSONRPCConnection) {
   let forth = try pipe()
   let back = try pipe()
-  let left = Peer(input: back.read, output: forth.write, clock: clock, violation: violation)
-  let right = Peer(input: forth.read, output: back.write)
+  let left = JSONRPCConnection(input: back.read, output: forth.write, clock: clock, violation: violation)
+  let right = JSONRPCConnection(input: forth.read, output: back.write)
   try left.start()
   try right.start()
   return (left, right)
@@ -28,16 +28,16 @@ func pipe() throws -> (read: Int32, write: Int32) {
 
 /// A peer and the raw other side of its pipes.
 private struct RawSide {
-  let peer: Peer
+  let peer: JSONRPCConnection
   let output: Int32
   private let lines: AsyncStream<String>
-  let violations = Locked<[Peer.ProtocolViolation]>([])
+  let violations = Locked<[JSONRPCConnection.ProtocolViolation]>([])
 
   init(clock: any Clock<Duration> = SuspendingClock()) throws {
     let toPeer = try pipe()
     let fromPeer = try pipe()
     let violations = violations
-    peer = Peer(
+    peer = JSONRPCConnection(
       input: toPeer.read, output: fromPeer.write, clock: clock,
       violation: { violation in violations.withLock { $0.append(violation) }
       })
@@ -68,12 +68,12 @@ private struct RawSide {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct PeerTests {
+@Suite(.timeLimit(.minutes(1))) struct JSONRPCConnectionTests {
   @Test func `one that is held asks nothing, and who goes on with it takes no late answer for another's`() async throws
   {
     let (left, right) = try joined()
     let handover = try #require(await left.hold())
-    await #expect(throws: PeerError.notSent("pi-relayd is being upgraded")) {
+    await #expect(throws: ConnectionError.notSent("pi-relayd is being upgraded")) {
       try await left.request(Ping(), within: .seconds(5))
     }
     // Ids between are of requests that the program before may have sent at the last moment.
@@ -109,7 +109,7 @@ private struct RawSide {
       }
       try await group.waitForAll()
     }
-    await #expect(throws: PeerError.refused(WireError(.forbidden, "no"))) {
+    await #expect(throws: ConnectionError.refused(WireError(.forbidden, "no"))) {
       try await left.request(StateSave(state: "refuse"), within: .seconds(20))
     }
     left.close()
@@ -130,7 +130,7 @@ private struct RawSide {
 
   @Test func `an unanswered request fails when its time is over`() async throws {
     let (left, right) = try joined()
-    await #expect(throws: PeerError.timedOut(method: "ping")) {
+    await #expect(throws: ConnectionError.timedOut(method: "ping")) {
       try await left.request(Ping(), within: .milliseconds(5))
     }
     _ = right
@@ -142,7 +142,7 @@ private struct RawSide {
     let answer = Task { try await side.peer.request(Ping(), within: nil) }
     #expect(await side.hear().contains("ping"))
     side.end()
-    await #expect(throws: PeerError.closed) { try await answer.value }
+    await #expect(throws: ConnectionError.closed) { try await answer.value }
   }
 
   @Test func `more unanswered requests than allowed are answered busy`() async throws {
@@ -222,7 +222,7 @@ private struct RawSide {
     var requests = right.requests.makeAsyncIterator()
     let request = await requests.next()
     waiting.cancel()
-    await #expect(throws: PeerError.closed) { try await waiting.value }
+    await #expect(throws: ConnectionError.closed) { try await waiting.value }
     request?.reply(Empty())
     left.close()
   }
