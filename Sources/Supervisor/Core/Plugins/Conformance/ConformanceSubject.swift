@@ -6,7 +6,7 @@ internal import RelayWire
 /// The end of a check before it could judge.
 enum ConformanceStop: Error {
   /// The plugin stayed silent, or ended. `method` is what it was asked, where that is the cause.
-  case lost(method: String?, PeerError, violation: String?)
+  case lost(method: String?, ConnectionError, violation: String?)
   /// The method has cost an earlier check its plugin.
   case givenUp(method: String)
 }
@@ -118,11 +118,11 @@ final class ConformanceSubject: Sendable {
     if isGivenUp { throw .givenUp(method: Request.method) }
     guard let peer else { throw .lost(method: nil, .closed, violation: nil) }
     do {
-      return .result(try await peer.request(Strict(request: request), within: ConformanceKit.answerLimit))
+      return .result(try await peer.request(Strict(request), within: ConformanceKit.answerLimit).reply)
     } catch .refused(let refusal) {
       return .refused(refusal)
     } catch .unreadable(let method, let why) {
-      return .unreadable("\(PeerError.unreadable(method: method, why))")
+      return .unreadable("\(ConnectionError.unreadable(method: method, why))")
     } catch {
       let method: String? = if case .notSent = error { nil } else { Request.method }
       throw .lost(method: method, error, violation: takeViolation())
@@ -149,16 +149,25 @@ final class ConformanceSubject: Sendable {
 
 /// A request whose result must be of its form: the host takes anything where it reads nothing, a check does not.
 private struct Strict<Request: WireRequest>: WireRequest {
-  typealias Reply = Request.Reply
   static var method: String { Request.method }
   static var replyForm: String { Request.replyForm }
   var request: Request
 
-  func writeParams(to line: inout [UInt8]) throws { try request.writeParams(to: &line) }
+  init(_ request: Request) { self.request = request }
 
-  static func readReply(from line: UnsafeRawBufferPointer) throws -> Request.Reply {
-    _ = try JSONCoding.decode(ResultOf<[String: JSONValue]>.self, from: line)
-    return try JSONCoding.decode(ResultOf<Request.Reply>.self, from: line).result
+  init(from decoder: any Decoder) throws { request = try Request(from: decoder) }
+
+  func encode(to encoder: any Encoder) throws { try request.encode(to: encoder) }
+
+  struct Reply: Codable, Sendable {
+    var reply: Request.Reply
+
+    init(from decoder: any Decoder) throws {
+      _ = try [String: JSONValue](from: decoder)
+      reply = try Request.Reply(from: decoder)
+    }
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
   }
 }
 
