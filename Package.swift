@@ -26,22 +26,32 @@ let package = Package(
     // MARK: SDK
     .target(name: "CLinux", path: "Sources/SDK/CLinux"),
     .target(name: "RelayWire", path: "Sources/SDK/Wire", swiftSettings: strict),
+    // Locks, mailboxes, scopes of tasks, time limits and the errors of system calls: nothing that reads or writes.
     .target(
-      name: "RelayPipes",
-      dependencies: ["CLinux", "RelayWire", .product(name: "DequeModule", package: "swift-collections")],
-      path: "Sources/SDK/Pipes", swiftSettings: strict),
+      name: "RelayConcurrency",
+      dependencies: [.product(name: "DequeModule", package: "swift-collections")],
+      path: "Sources/SDK/RelayConcurrency", swiftSettings: strict),
+    // Lines and JSON-RPC over pipes and sockets, on one thread with epoll.
+    .target(
+      name: "RelayTransport",
+      dependencies: [
+        "CLinux", "RelayConcurrency", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      path: "Sources/SDK/RelayTransport", swiftSettings: strict),
     .systemLibrary(
       name: "CCurl", path: "Sources/SDK/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", path: "Sources/SDK/CCrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CWslay", path: "Sources/SDK/CWslay", providers: [.apt(["libwslay-dev"])]),
     .target(
-      name: "RelayHTTP", dependencies: ["CCrypto", "CCurl", "CWslay", "RelayPipes", "RelayWire"],
+      name: "RelayHTTP",
+      dependencies: ["CCrypto", "CCurl", "CWslay", "RelayConcurrency", "RelayTransport", "RelayWire"],
       path: "Sources/SDK/HTTP",
       swiftSettings: strict),
     .target(
-      name: "PluginSDK", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/SDK/Plugin", swiftSettings: strict),
+      name: "PluginSDK", dependencies: ["RelayConcurrency", "RelayTransport", "RelayWire"], path: "Sources/SDK/Plugin",
+      swiftSettings: strict),
     .target(
-      name: "PluginTestKit", dependencies: ["CLinux", "PluginSDK", "RelayPipes"], path: "Sources/SDK/TestKit",
+      name: "PluginTestKit", dependencies: ["CLinux", "PluginSDK", "RelayTransport"], path: "Sources/SDK/TestKit",
       swiftSettings: strict),
     // MARK: Supervisor
     .target(
@@ -58,35 +68,36 @@ let package = Package(
     .target(
       name: "RelayStore",
       dependencies: [
-        "CLinux", "CSQLite", "RelayModel", "RelayPipes", "RelayWire",
+        "CLinux", "CSQLite", "RelayConcurrency", "RelayModel", "RelayTransport", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
-      name: "RelayText", dependencies: ["CPCRE2", "RelayPipes", "RelayWire"],
+      name: "RelayText", dependencies: ["CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/RelayText", swiftSettings: strict),
     .target(
-      name: "RelayLogging", dependencies: ["RelayPipes"], path: "Sources/Supervisor/RelayLogging", swiftSettings: strict
+      name: "RelayLogging", dependencies: ["RelayConcurrency", "RelayTransport"],
+      path: "Sources/Supervisor/RelayLogging", swiftSettings: strict
     ),
     .target(
-      name: "RelayHome", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/Supervisor/RelayHome",
+      name: "RelayHome", dependencies: ["RelayConcurrency", "RelayWire"], path: "Sources/Supervisor/RelayHome",
       swiftSettings: strict),
     .target(
       name: "RelayModel", dependencies: ["RelayWire"], path: "Sources/Supervisor/RelayModel", swiftSettings: strict),
     .target(
-      name: "ProcessSupervision", dependencies: ["CLinux", "RelayPipes", "RelayWire"],
+      name: "ProcessSupervision", dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/ProcessSupervision", swiftSettings: strict),
     .target(
       name: "AgentRuntime",
       dependencies: [
-        "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayPipes", "RelayText",
-        "RelayWire",
+        "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayText",
+        "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
     .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "CLinux", "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayPipes", "RelayStore", "RelayText", "RelayWire",
+        "AgentRuntime", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
@@ -95,8 +106,8 @@ let package = Package(
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "AgentRuntime", "CEdit", "CLinux", "Formatter", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayModel",
-        "RelayPipes", "RelayStore", "RelayWire", "Supervisor",
+        "AgentRuntime", "CEdit", "CLinux", "Formatter", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "Supervisor",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
@@ -113,7 +124,7 @@ let package = Package(
       name: "pi-relay-formatter", dependencies: ["Formatter", "PluginSDK"], path: "Sources/plugins/formatter/Main",
       swiftSettings: strict),
     .target(
-      name: "Attachments", dependencies: ["RelayHTTP", "RelayPipes", "RelayWire"],
+      name: "Attachments", dependencies: ["RelayConcurrency", "RelayHTTP", "RelayWire"],
       path: "Sources/plugins/attachments/Core",
       swiftSettings: strict),
     .executableTarget(
@@ -121,21 +132,24 @@ let package = Package(
       path: "Sources/plugins/attachments/Main", swiftSettings: strict),
     .systemLibrary(name: "CZlib", path: "Sources/SDK/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
-      name: "Discord", dependencies: ["CZlib", "PluginSDK", "RelayHTTP", "RelayPipes", "RelayWire"],
+      name: "Discord",
+      dependencies: ["CZlib", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport", "RelayWire"],
       path: "Sources/plugins/discord/Core", swiftSettings: strict),
     .executableTarget(
       name: "pi-relay-discord", dependencies: ["Discord", "PluginSDK"], path: "Sources/plugins/discord/Main",
       swiftSettings: strict),
     // MARK: Demo agent
     .target(
-      name: "DemoAgent", dependencies: ["RelayPipes", "RelayWire"], path: "Sources/demo-agent/Core",
+      name: "DemoAgent", dependencies: ["RelayConcurrency", "RelayTransport", "RelayWire"],
+      path: "Sources/demo-agent/Core",
       swiftSettings: strict),
     .executableTarget(
-      name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayPipes", "RelayWire"],
+      name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayTransport", "RelayWire"],
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Benchmarks
     .executableTarget(
-      name: "pi-relay-bench", dependencies: ["PiRPC", "RelayModel", "RelayPipes", "RelayStore", "RelayWire"],
+      name: "pi-relay-bench",
+      dependencies: ["PiRPC", "RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire"],
       path: "Benchmarks/reader",
       swiftSettings: strict),
     // MARK: Tests
@@ -145,12 +159,16 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayHome", "RelayModel", "RelayPipes", "RelayWire", "RunGuard", "Supervisor",
+        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
+        "RunGuard", "Supervisor",
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "Drills",
-      dependencies: ["ProcessSupervision", "RelayHome", "RelayPipes", "RelayWire", "Supervisor", "TestSupport"],
+      dependencies: [
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire", "Supervisor",
+        "TestSupport",
+      ],
       path: "Tests/Drills/Core",
       swiftSettings: strict),
     .executableTarget(
@@ -160,40 +178,41 @@ let package = Package(
     .testTarget(
       name: "DrillTests",
       dependencies: [
-        "Drills", "ProcessSupervision", "RelayHome", "RelayModel", "RelayPipes", "RelayWire", "Supervisor",
-        "TestSupport",
+        "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
+        "Supervisor", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "RelayTextTests", dependencies: ["PiRPC", "RelayPipes", "RelayText", "RelayWire", "Supervisor"],
+      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "Supervisor"],
       swiftSettings: strict),
     .testTarget(
-      name: "RelayHomeTests", dependencies: ["ProcessSupervision", "RelayHome", "RelayPipes", "TestSupport"],
+      name: "RelayHomeTests",
+      dependencies: ["ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ProcessSupervisionTests",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayLogging", "RelayPipes", "RelayText", "RelayWire", "Supervisor",
-        "TestSupport", "misbehaving-child",
+        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayText", "RelayTransport", "RelayWire",
+        "Supervisor", "TestSupport", "misbehaving-child",
       ], swiftSettings: strict),
     .testTarget(
       name: "AgentRuntimeTests",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayLogging", "RelayPipes", "RelayWire", "TestSupport",
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayPipes", "RelayStore", "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child",
-        "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "Supervisor", "TestSupport",
+        "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "DiscordTests", dependencies: ["Discord", "RelayPipes", "RelayWire", "TestSupport"],
+      name: "DiscordTests", dependencies: ["Discord", "RelayConcurrency", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
@@ -202,15 +221,17 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "ProcessSupervision", "RelayConfig", "RelayPipes", "RelayWire", "Supervisor", "TestSupport",
-        "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport", "RelayWire", "Supervisor",
+        "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian",
+        "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "Drills", "ProcessSupervision", "RelayHome", "RelayModel", "RelayPipes", "RelayStore", "RelayWire",
-        "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments", "pi-relay-demo-agent",
-        "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
+        "CLinux", "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
+        "RelayTransport", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice",
+        "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian",
+        "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -221,10 +242,12 @@ let package = Package(
     .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
-      dependencies: ["RelayModel", "RelayPipes", "RelayStore", "RelayWire", "TestSupport"],
+      dependencies: ["RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "RelayPipesTests", dependencies: ["CLinux", "RelayPipes", "RelayWire", "TestSupport"],
-      swiftSettings: strict),
+      name: "RelayConcurrencyTests", dependencies: ["RelayConcurrency", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayTransportTests",
+      dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire", "TestSupport"], swiftSettings: strict),
   ]
 )

@@ -1,7 +1,7 @@
 import Glibc
 import RelayModel
-import RelayPipes
 import RelayStore
+import RelayTransport
 import RelayWire
 
 /// What it costs to acknowledge a message: through the daemon, and what the disk itself takes.

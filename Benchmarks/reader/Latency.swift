@@ -1,5 +1,5 @@
 import Glibc
-import RelayPipes
+import RelayTransport
 import RelayWire
 
 /// The way of one delta through the relay: an agent that writes the time into each, and a messenger that reads it.

@@ -1,6 +1,7 @@
 import Glibc
 import PiRPC
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import RelayWire
 
 /// The product's own way of reading pi, alone: `generate delta|cumulative COUNT` writes a stream of so many events, `read`

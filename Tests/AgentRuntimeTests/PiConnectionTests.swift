@@ -1,6 +1,6 @@
 import PiRPC
 import ProcessSupervision
-import RelayPipes
+import RelayConcurrency
 import RelayWire
 import TestSupport
 import Testing

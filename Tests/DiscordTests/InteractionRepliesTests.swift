@@ -1,4 +1,4 @@
-import RelayPipes
+import RelayConcurrency
 import RelayWire
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import ProcessSupervision
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import Supervisor
 import TestSupport
 import Testing

@@ -2,11 +2,11 @@ import Drills
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
+import RelayConcurrency
 import RelayHome
 import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

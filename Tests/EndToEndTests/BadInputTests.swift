@@ -3,7 +3,7 @@ import Glibc
 import ProcessSupervision
 import RelayHome
 import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,10 +1,9 @@
 import FoundationEssentials
 import ProcessSupervision
+import RelayConcurrency
 import RelayHome
 import RelayModel
-import RelayPipes
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,8 +1,9 @@
 import CLinux
 import Glibc
+import RelayConcurrency
 import RelayHome
 import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 import TestSupport

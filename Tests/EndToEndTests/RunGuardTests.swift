@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
+import RelayConcurrency
 import RelayHome
 import RelayModel
-import RelayPipes
 import Supervisor
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import ProcessSupervision
+import RelayConcurrency
 import RelayHome
-import RelayPipes
 import Supervisor
 import TestSupport
 import Testing

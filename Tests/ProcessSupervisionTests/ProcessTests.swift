@@ -2,9 +2,10 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
+import RelayConcurrency
 import RelayLogging
-import RelayPipes
 import RelayText
+import RelayTransport
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
+import RelayConcurrency
 import RelayHome
-import RelayPipes
+import RelayTransport
 import TestSupport
 import Testing
 

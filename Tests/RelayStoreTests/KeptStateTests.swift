@@ -1,5 +1,6 @@
+import RelayConcurrency
 import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing

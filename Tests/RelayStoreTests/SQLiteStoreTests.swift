@@ -1,6 +1,7 @@
 import Glibc
+import RelayConcurrency
 import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing

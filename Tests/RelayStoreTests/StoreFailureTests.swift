@@ -1,5 +1,5 @@
 import Glibc
-import RelayPipes
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing

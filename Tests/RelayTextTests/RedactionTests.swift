@@ -1,5 +1,5 @@
 import PiRPC
-import RelayPipes
+import RelayConcurrency
 import RelayWire
 import Testing
 

@@ -1,5 +1,5 @@
+import RelayConcurrency
 import RelayConfig
-import RelayPipes
 import RelayStore
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import DequeModule
-import RelayPipes
+import RelayConcurrency
 import RelayStore
 import RelayWire
 import Testing

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Glibc
+import RelayConcurrency
 import RelayLogging
 import RelayModel
-import RelayPipes
 import RelayStore
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing

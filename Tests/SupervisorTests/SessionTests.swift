@@ -1,10 +1,10 @@
 import AgentRuntime
 import PiRPC
+import RelayConcurrency
 import RelayConfig
 import RelayHome
 import RelayLogging
 import RelayModel
-import RelayPipes
 import RelayStore
 import RelayWire
 import TestSupport

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 package import ProcessSupervision
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 internal import Supervisor
 

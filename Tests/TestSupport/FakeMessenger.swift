@@ -1,7 +1,8 @@
 import CLinux
 import FoundationEssentials
 import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 package import RelayWire
 
 /// A messenger whose platform is the test: it sees what the relay sends and says what people write. A real process

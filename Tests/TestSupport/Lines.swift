@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// Lines that come from many tasks.
 package final class Lines: Sendable {

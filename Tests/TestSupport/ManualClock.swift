@@ -1,4 +1,4 @@
-import RelayPipes
+import RelayConcurrency
 
 /// A clock that stands still until the test moves it.
 public final class ManualClock: Clock, Sendable {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// A server of `Tests/Fixtures`, written in Python.

@@ -2,9 +2,10 @@ import CLinux
 import FoundationEssentials
 import Glibc
 package import ProcessSupervision
+internal import RelayConcurrency
 package import RelayHome
 package import RelayModel
-internal import RelayPipes
+internal import RelayTransport
 package import RelayWire
 package import Supervisor
 

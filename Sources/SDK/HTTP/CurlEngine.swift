@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// What the engine runs: made ready and ended on its thread.
 protocol CurlTransfer: AnyObject, Sendable {

@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import RelayPipes
+import RelayConcurrency
 
 /// One transfer's easy handle and what its callbacks need.
 ///

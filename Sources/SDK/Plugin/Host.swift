@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// The host as a plugin sees it.
 public struct Host: Sendable {

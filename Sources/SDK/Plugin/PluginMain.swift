@@ -1,5 +1,5 @@
 internal import Glibc
-internal import RelayPipes
+internal import RelayTransport
 
 extension Plugin {
   /// The plugin's whole life; `@main` calls it.

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// A value that a plugin learns once, in `start`, and needs afterwards.
 public final class SetOnce<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayTransport
 
 /// The person who sets a plugin up, as the plugin sees them.
 public struct SetupDialogue: Sendable {

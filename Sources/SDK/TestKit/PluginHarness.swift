@@ -1,6 +1,6 @@
 internal import CLinux
 public import PluginSDK
-internal import RelayPipes
+internal import RelayTransport
 
 /// Drives a plugin inside the test's own process: what the host would say is said by the test.
 ///

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 package import ProcessSupervision
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// The agent that sessions run: pi, or the demo agent where pi cannot be used.

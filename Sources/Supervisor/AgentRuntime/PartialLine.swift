@@ -1,5 +1,5 @@
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// The end of a file that is not a whole line.
 package struct PartialLine: Equatable {

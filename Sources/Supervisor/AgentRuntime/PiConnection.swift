@@ -1,8 +1,9 @@
 internal import Glibc
 package import PiRPC
 package import ProcessSupervision
+package import RelayConcurrency
 package import RelayLogging
-package import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// Why a command of ours got no answer from pi.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
+import RelayConcurrency
 import RelayConfig
 internal import RelayHome
-import RelayPipes
 import RelayWire
 
 /// relay.yaml, as `setup` adds to it.

@@ -2,8 +2,8 @@ import FoundationEssentials
 import RelayConfig
 internal import RelayHome
 internal import RelayModel
-import RelayPipes
 import RelayStore
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -5,7 +5,7 @@ import Glibc
 internal import ProcessSupervision
 import RelayConfig
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 
 struct InstallService: AsyncParsableCommand {

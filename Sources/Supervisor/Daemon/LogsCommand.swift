@@ -2,9 +2,10 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+import RelayConcurrency
 internal import RelayHome
 internal import RelayModel
-import RelayPipes
+import RelayTransport
 import Supervisor
 
 struct Logs: AsyncParsableCommand {

@@ -5,8 +5,8 @@ import Glibc
 import RelayConfig
 internal import RelayHome
 internal import RelayModel
-import RelayPipes
 import RelayStore
+import RelayTransport
 import RelayWire
 import Supervisor
 

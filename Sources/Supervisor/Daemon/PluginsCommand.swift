@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import RelayConfig
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
+import RelayConcurrency
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

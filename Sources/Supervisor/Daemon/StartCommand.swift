@@ -2,9 +2,10 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+import RelayConcurrency
 import RelayConfig
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 internal import RelayHome
 internal import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

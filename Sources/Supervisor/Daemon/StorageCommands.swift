@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import RelayHome
-import RelayPipes
 import RelayStore
+import RelayTransport
 
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import RelayConfig
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 
 /// What every command needs to know of where it runs.

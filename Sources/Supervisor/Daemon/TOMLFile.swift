@@ -1,5 +1,5 @@
 internal import ProcessSupervision
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// What a TOML file holds, as a program that came with the daemon reads it.

@@ -4,7 +4,7 @@ import Glibc
 import RelayConfig
 internal import RelayHome
 internal import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// A program run to its end: what it said, and how it ended.

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// One life of one child: started as leader of its own process group, waited for, and ended together with the group.
 package final class ChildProcess: Sendable {

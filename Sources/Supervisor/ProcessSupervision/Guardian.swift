@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// The small process that ends our children when we are gone, kill -9 included.
 ///

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// When to start something again that has ended. A pure value: no clock, no process.
 ///

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// Why a child could not be started, in words for the person who can mend it.
 package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {

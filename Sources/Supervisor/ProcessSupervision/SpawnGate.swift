@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// Closed while this process may become another program, which would not know of a child that is started meanwhile.
 package final class SpawnGate: Sendable {

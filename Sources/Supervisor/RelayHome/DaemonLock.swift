@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// Held by the one daemon of a home for as long as it lives.

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
-package import RelayPipes
+package import RelayConcurrency
 
 /// Where a daemon keeps its things: one home, private to its user.
 package struct Folders: Sendable, Equatable {

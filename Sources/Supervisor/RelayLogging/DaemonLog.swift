@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// What the daemon says, into its log and onto standard error, without anybody waiting for either: a full disk or a
 /// terminal that has been stopped holds up nothing but its own lines.

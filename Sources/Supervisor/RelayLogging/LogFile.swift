@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// A log of lines with the time before each; begun anew at a size, with a number of old ones kept.
 package final class LogFile: Sendable {

@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 package import RelayWire
 
 /// Takes out of all that a conversation is shown what looks like a secret, line by line: a secret that is cut in two by the

@@ -1,5 +1,6 @@
 internal import DequeModule
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// Writes of many callers, committed together: what arrives while one commit waits for the disk goes into the next.
 ///

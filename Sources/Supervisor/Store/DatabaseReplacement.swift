@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// Puts a new database in the place of another, which is kept. A kill or a loss of power at any moment leaves one of the
 /// two, whole: the new one lies ready, complete and flushed, before the old one is touched, and whoever opens the

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// File systems on which locks, flushes and shared memory do not hold what SQLite needs.
 enum NetworkFileSystem {

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 package import RelayWire
 
 /// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, one

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// Saves what can be read of a damaged database.
 package enum Salvage {

@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// Why something could not be stored or read, in words that say what to do.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {

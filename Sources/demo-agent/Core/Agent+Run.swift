@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 // One run: what the script says, told as pi tells it.

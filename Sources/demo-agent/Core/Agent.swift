@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// An agent that behaves as `pi --mode rpc` does, recordings included, with a script instead of a model.

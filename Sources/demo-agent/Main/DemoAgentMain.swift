@@ -1,6 +1,6 @@
 import DemoAgent
 import Glibc
-import RelayPipes
+import RelayTransport
 import RelayWire
 
 @main enum DemoAgentMain {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RelayPipes
+import RelayConcurrency
 import TestSupport
 
 /// People write to the real Discord plugin at a Discord of the tests' own, while one program after another is killed with

@@ -1,4 +1,4 @@
-import RelayPipes
+import RelayConcurrency
 import TestSupport
 
 /// What people write, some messages at a time, and the wait until each of them has ended.

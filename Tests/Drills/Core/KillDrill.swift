@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import RelayWire
 import Supervisor
 import TestSupport

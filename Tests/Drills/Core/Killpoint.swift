@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import RelayPipes
+import RelayConcurrency
 package import TestSupport
 
 /// The programs that a drill kills.

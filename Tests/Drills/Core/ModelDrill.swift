@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import RelayWire
 import Supervisor
 import TestSupport

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
+import RelayConcurrency
 import RelayHome
-import RelayPipes
 import RelayWire
 import TestSupport
 

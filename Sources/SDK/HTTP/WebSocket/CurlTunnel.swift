@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// A connection that libcurl has made, with its TLS and proxies, for a protocol that libcurl does not speak.
 ///

@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// A WebSocket to a server, RFC 6455: connection, TLS and proxies are libcurl's, frames are wslay's.
 public final class WebSocket: Sendable {

@@ -1,6 +1,7 @@
 import CWslay
 import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// The frames of one WebSocket, between wslay and the tunnel.
 ///

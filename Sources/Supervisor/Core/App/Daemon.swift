@@ -3,13 +3,14 @@ internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
 internal import ProcessSupervision
+package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
 internal import RelayLogging
 internal import RelayModel
-package import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 
 /// The whole supervisor: what is made from what, in which order things start, and in which they end.
 package final class Daemon: Sendable {

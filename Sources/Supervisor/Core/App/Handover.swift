@@ -3,9 +3,10 @@ internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayHome
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 /// Everything that a daemon passes to the program that takes its place in the same process: children, pipes, and what

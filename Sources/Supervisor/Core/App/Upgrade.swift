@@ -1,7 +1,8 @@
 internal import Glibc
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayHome
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// Lets another program take this daemon's place in the same process, with its children and pipes: whoever streams does

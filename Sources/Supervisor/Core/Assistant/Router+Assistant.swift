@@ -2,9 +2,9 @@ internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 

@@ -1,10 +1,11 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // From time to time the assistant looks by itself whether there is something to tell its owner. What it finds becomes a

@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // What each command does. Each answers with the text to show, or nil when there is nothing to say.

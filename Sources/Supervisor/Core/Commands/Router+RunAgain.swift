@@ -1,5 +1,5 @@
+internal import RelayConcurrency
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 

@@ -1,9 +1,10 @@
 internal import FoundationEssentials
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // Sessions with a folder of their own, and threads for them.

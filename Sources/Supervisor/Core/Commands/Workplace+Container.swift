@@ -2,7 +2,7 @@ internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
 internal import ProcessSupervision
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayText
 internal import RelayWire
 

@@ -1,10 +1,11 @@
 internal import CLinux
 internal import Glibc
+internal import RelayConcurrency
 internal import RelayConfig
 package import RelayHome
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 /// The control socket: the command line and attached messengers.

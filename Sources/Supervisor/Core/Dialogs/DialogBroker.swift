@@ -1,5 +1,5 @@
 internal import PiRPC
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
-package import RelayPipes
+package import RelayConcurrency
+internal import RelayTransport
 
 /// Says when something in a folder has been written, moved, removed or made executable.
 package final class FolderWatch: Sendable {

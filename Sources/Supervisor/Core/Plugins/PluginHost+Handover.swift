@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 
 extension PluginHost {
   package struct Handover: Codable, Sendable {

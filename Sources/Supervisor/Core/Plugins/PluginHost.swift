@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import ProcessSupervision
+internal import RelayConcurrency
 package import RelayConfig
 internal import RelayHome
 package import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 /// All plugins: found, configured, kept running, and followed when their files or settings change.

@@ -1,5 +1,6 @@
+internal import RelayConcurrency
 internal import RelayModel
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 // A service that runs on demand is ended while nobody needs it.

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import ProcessSupervision
 internal import RelayModel
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// A plugin that the next program of this process goes on with.

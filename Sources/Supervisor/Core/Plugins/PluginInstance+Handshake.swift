@@ -1,8 +1,9 @@
 internal import Glibc
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 // The handshake, and what is said when it fails.

@@ -2,10 +2,11 @@ internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayHome
 internal import RelayLogging
 internal import RelayModel
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 // One life of a plugin: started, greeted, served, watched, ended.

@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 // What a plugin says that is not part of the protocol: for the log.

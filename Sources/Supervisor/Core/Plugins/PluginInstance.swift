@@ -1,11 +1,12 @@
 internal import Glibc
 package import ProcessSupervision
+package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
 package import RelayLogging
 package import RelayModel
-package import RelayPipes
 package import RelayStore
+internal import RelayTransport
 package import RelayWire
 
 /// What an instance is to run. A change of any part means a new life.

@@ -1,6 +1,7 @@
+internal import RelayConcurrency
 package import RelayConfig
-package import RelayPipes
 internal import RelayText
+package import RelayTransport
 package import RelayWire
 
 /// A plugin that has shaken hands: what it is, and the way to it. One for each life of its process.

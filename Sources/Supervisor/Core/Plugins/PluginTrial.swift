@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 package import ProcessSupervision
-package import RelayPipes
+internal import RelayConcurrency
+package import RelayTransport
 internal import RelayWire
 
 /// One life of a plugin outside the daemon: to try it, to set it up, or to check its configuration.

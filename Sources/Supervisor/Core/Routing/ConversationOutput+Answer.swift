@@ -1,9 +1,10 @@
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // The agent's answer: gathered as it streams, shown at the platform's pace, and fixed piece by piece.

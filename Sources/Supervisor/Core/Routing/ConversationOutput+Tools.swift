@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConfig
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // Tools, the images they return, and other work that takes its time.

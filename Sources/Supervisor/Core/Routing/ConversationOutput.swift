@@ -1,10 +1,11 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 /// Everything that goes to one conversation, one thing after another: the answer as it streams, tools, notices and

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
+internal import RelayConcurrency
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 // One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.

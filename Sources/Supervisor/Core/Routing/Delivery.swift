@@ -1,8 +1,9 @@
 internal import FoundationEssentials
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 /// Sends to one conversation: recorded before, settled by the plugin's receipt, tried again by the class of failure,

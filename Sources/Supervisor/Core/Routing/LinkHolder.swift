@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// The present life of one messenger, for those who have something to send: they wait while it is away.
 final class LinkHolder: Sendable {

@@ -1,7 +1,8 @@
+internal import RelayConcurrency
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // The activity that a messenger's bot shows. Everybody sees it, so it names only what everybody may address: the

@@ -1,9 +1,10 @@
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 // What a daemon finds of the one before it: sessions at once, the work of each messenger when it connects.

@@ -1,9 +1,10 @@
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-package import RelayPipes
 internal import RelayStore
 internal import RelayText
+package import RelayTransport
 internal import RelayWire
 
 // What plugins ask: each request is checked, authorised, stored and only then answered.

@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 /// Where a person's words become commands, answers or prompts, and where the agent's become messages.

@@ -1,10 +1,11 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayConcurrency
 package import RelayHome
 package import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 package import RelayWire
 
 /// The services that plugins offer, and what is done while one is away. Their requests are stateless, so a restarted

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayWire
 

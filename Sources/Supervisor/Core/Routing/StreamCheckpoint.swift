@@ -1,7 +1,7 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// What growing messages have been made to show, so that the next daemon can bring them to their end.

@@ -2,12 +2,13 @@ internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayLogging
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 
 // The agent's process: started when needed, one at a time, and never for a session that is closed.
 extension Session {

@@ -2,10 +2,11 @@ internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 
 // What pi says, turned into what watchers are told and into the end of runs.
 extension Session {

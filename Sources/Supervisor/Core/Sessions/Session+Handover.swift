@@ -2,11 +2,12 @@ internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayHome
 internal import RelayLogging
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 
 /// A session whose agent the next program of this process goes on with.
 package struct SessionHandover: Codable, Sendable {

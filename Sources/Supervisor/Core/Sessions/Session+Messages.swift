@@ -1,10 +1,11 @@
 internal import AgentRuntime
 internal import DequeModule
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 
 // What people give to a session: messages, one of which is with pi at a time, and changes of those that wait.
 extension Session {

@@ -1,8 +1,9 @@
 internal import AgentRuntime
 internal import PiRPC
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 // Questions to the person: the agent's, which end with its process, and the session's own, which wait for a decision about

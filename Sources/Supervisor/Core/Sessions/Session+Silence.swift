@@ -2,8 +2,9 @@ internal import AgentRuntime
 internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayConfig
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 // An agent that says nothing in the middle of a run, because its process hangs or was stopped, or a command of it takes

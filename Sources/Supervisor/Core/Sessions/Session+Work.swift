@@ -4,10 +4,11 @@ internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 internal import RelayWire
 
 // The loop of work: one message after another, each until it has ended one way or another.

@@ -4,11 +4,12 @@ internal import FoundationEssentials
 internal import Glibc
 package import PiRPC
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 internal import RelayWire
 
 /// One session of the agent: a queue of messages, and a pi process started when there is one to work on.

@@ -1,8 +1,8 @@
 internal import AgentRuntime
 internal import ProcessSupervision
 internal import RelayModel
-internal import RelayPipes
 internal import RelayStore
+internal import RelayTransport
 
 extension SessionHost {
   package struct Handover: Codable, Sendable {

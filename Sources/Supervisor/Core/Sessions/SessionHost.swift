@@ -1,11 +1,12 @@
 internal import AgentRuntime
 internal import FoundationEssentials
 internal import ProcessSupervision
+internal import RelayConcurrency
 package import RelayConfig
 package import RelayModel
-internal import RelayPipes
 internal import RelayStore
 internal import RelayText
+internal import RelayTransport
 
 /// All sessions of this daemon.
 package actor SessionHost {

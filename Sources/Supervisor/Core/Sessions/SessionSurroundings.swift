@@ -1,10 +1,10 @@
 package import AgentRuntime
 package import PiRPC
 package import ProcessSupervision
+package import RelayConcurrency
 package import RelayHome
 package import RelayLogging
 package import RelayModel
-package import RelayPipes
 package import RelayStore
 internal import RelayText
 

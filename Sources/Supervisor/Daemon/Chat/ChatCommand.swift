@@ -2,8 +2,9 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+import RelayConcurrency
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -1,6 +1,7 @@
 import Glibc
+import RelayConcurrency
 internal import RelayHome
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

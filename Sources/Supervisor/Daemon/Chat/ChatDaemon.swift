@@ -1,5 +1,5 @@
 internal import RelayModel
-import RelayPipes
+import RelayTransport
 import RelayWire
 import Supervisor
 

@@ -1,6 +1,6 @@
 import Formatter
 import Glibc
-import RelayPipes
+import RelayTransport
 import RelayWire
 
 /// Chat without a terminal: messages from standard input, one a line, and the answers on standard output. Notices are

@@ -1,7 +1,8 @@
 import CEdit
 import Formatter
 import Glibc
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import RelayWire
 
 /// A terminal with a line being edited at the bottom and everything else above it, in place as it streams.

@@ -1,5 +1,5 @@
 import Glibc
-import RelayPipes
+import RelayConcurrency
 import RelayWire
 
 /// Opens a file that must lie beneath a folder, without following a link out of it.

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// Fetches what was written while no session with the gateway was there to tell of it.

@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// Which places are this machine's: the channels that are configured, the threads in them, and, on the machine that has

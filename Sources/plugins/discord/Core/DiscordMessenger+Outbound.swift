@@ -1,6 +1,6 @@
 package import PluginSDK
+internal import RelayConcurrency
 internal import RelayHTTP
-internal import RelayPipes
 internal import RelayWire
 
 // What the host says.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 package import PluginSDK
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 
 /// One bot: what happens at Discord goes to the host, and what the host says goes to Discord.
 package actor DiscordMessenger {

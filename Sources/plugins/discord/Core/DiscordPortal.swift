@@ -1,5 +1,5 @@
 internal import PluginSDK
-internal import RelayPipes
+internal import RelayConcurrency
 
 /// What the developer portal and the servers say about the bot: for the set-up and for `doctor`.
 struct DiscordPortal: Sendable {

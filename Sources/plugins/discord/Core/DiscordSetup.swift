@@ -1,5 +1,6 @@
 package import PluginSDK
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// Leads somebody from the developer portal to a bot that answers.

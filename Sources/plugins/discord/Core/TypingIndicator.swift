@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayTransport
 
 /// Shows that the bot is typing for as long as it is, which Discord shows for ten seconds at a time and ends with each
 /// message.

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// The checks of a plugin that starts again: with the state that it saved, and after a host that ended too early.

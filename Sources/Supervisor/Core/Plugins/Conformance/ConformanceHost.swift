@@ -1,4 +1,5 @@
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// The host of a plugin that is tried: answers all that a plugin may ask, keeps its state, and notes what it may not ask.

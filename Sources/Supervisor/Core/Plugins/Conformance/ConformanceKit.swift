@@ -1,7 +1,8 @@
 internal import Glibc
 internal import ProcessSupervision
+internal import RelayConcurrency
 internal import RelayHome
-internal import RelayPipes
+internal import RelayTransport
 package import RelayWire
 
 /// Tries a plugin against the protocol: what a host may do, and what it must get for it.

@@ -1,5 +1,5 @@
+internal import RelayConcurrency
 internal import RelayHome
-internal import RelayPipes
 internal import RelayWire
 
 extension ConformanceSubject {

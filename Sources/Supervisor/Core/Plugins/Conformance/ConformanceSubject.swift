@@ -1,6 +1,7 @@
 internal import Glibc
 internal import ProcessSupervision
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// The end of a check before it could judge.

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// The checks of what a service says that it offers.

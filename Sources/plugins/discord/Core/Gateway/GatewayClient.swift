@@ -1,5 +1,6 @@
+internal import RelayConcurrency
 internal import RelayHTTP
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// Stays connected to the gateway: resumes where that is possible, and identifies as rarely as it must.

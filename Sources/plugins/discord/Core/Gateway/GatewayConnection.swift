@@ -1,5 +1,6 @@
+internal import RelayConcurrency
 internal import RelayHTTP
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// One connection to the gateway, from HELLO to its end.

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// Registers the commands where what is registered differs: in every server and for direct messages, or, on a machine

@@ -1,4 +1,4 @@
-internal import RelayPipes
+internal import RelayConcurrency
 internal import RelayWire
 
 /// Interactions that can still be answered: Discord takes answers for a quarter of an hour.

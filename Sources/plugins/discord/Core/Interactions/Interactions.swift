@@ -1,5 +1,6 @@
 internal import PluginSDK
-internal import RelayPipes
+internal import RelayConcurrency
+internal import RelayTransport
 internal import RelayWire
 
 /// Takes interactions to the host. Each is acknowledged as it arrives, for Discord waits three seconds; it is handed over in

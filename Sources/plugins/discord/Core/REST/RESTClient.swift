@@ -1,5 +1,5 @@
 internal import RelayHTTP
-internal import RelayPipes
+internal import RelayTransport
 internal import RelayWire
 
 /// Asks Discord's HTTP interface, within its limits.

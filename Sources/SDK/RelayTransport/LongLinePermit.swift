@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import RelayConcurrency
 
 /// Lets one reader at a time gather a long line, so that many streams together hold no more than one of them.
 ///

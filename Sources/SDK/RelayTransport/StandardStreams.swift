@@ -1,4 +1,5 @@
 import Glibc
+package import RelayConcurrency
 
 /// Takes standard input and output for the protocol.
 package enum StandardStreams {

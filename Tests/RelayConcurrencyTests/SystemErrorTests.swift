@@ -1,5 +1,5 @@
 import Glibc
-import RelayPipes
+import RelayConcurrency
 import Testing
 
 @Suite struct SystemErrorTests {

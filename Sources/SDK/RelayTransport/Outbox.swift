@@ -1,6 +1,7 @@
 import CLinux
 import DequeModule
 import Glibc
+import RelayConcurrency
 
 /// Bytes waiting for one descriptor that it owns. Many senders; each `send` is written whole and in order.
 ///

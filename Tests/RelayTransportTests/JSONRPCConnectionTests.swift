@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import RelayWire
 import Synchronization
 import Testing

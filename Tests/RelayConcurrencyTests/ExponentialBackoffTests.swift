@@ -1,4 +1,4 @@
-import RelayPipes
+import RelayConcurrency
 import Testing
 
 @Suite struct ExponentialBackoffTests {

@@ -1,5 +1,6 @@
 import Glibc
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing

@@ -10,9 +10,6 @@ package struct Timekeeper: Sendable {
     now = clock.reading
   }
 
-  /// Stops while the machine is suspended: nobody is late because the lid was closed.
-  package static let system = Timekeeper(clock: LoopClock.shared)
-
   /// Sleeps; false when cancelled first.
   package func sleep(for duration: Duration) async -> Bool {
     do {

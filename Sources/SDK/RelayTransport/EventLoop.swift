@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+package import RelayConcurrency
 
 /// One thread that waits for descriptors and calls back when they are ready.
 ///

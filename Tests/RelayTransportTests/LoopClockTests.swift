@@ -1,4 +1,4 @@
-import RelayPipes
+import RelayTransport
 import Testing
 
 @Suite struct LoopClockTests {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+package import RelayConcurrency
 package import RelayWire
 
 /// Reads lines from a descriptor that it owns, without ever holding back: what arrives is delivered at once.

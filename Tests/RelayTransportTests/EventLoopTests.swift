@@ -1,5 +1,6 @@
 import Glibc
-import RelayPipes
+import RelayConcurrency
+import RelayTransport
 import Testing
 
 @Suite struct EventLoopTests {

@@ -1,4 +1,5 @@
 import Glibc
+package import RelayConcurrency
 package import RelayWire
 import Synchronization
 

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+package import RelayConcurrency
 
 /// The time that passes while the machine is awake, with sleeps that leave nothing behind when they are cancelled. A
 /// cancelled sleep of the standard library stays in memory until its time comes, and each deadline that is kept leaves
@@ -102,4 +103,9 @@ package final class LoopClock: Clock, Sendable {
     }
     for sleeper in due { sleeper.continuation.resume() }
   }
+}
+
+extension Timekeeper {
+  /// Stops while the machine is suspended: nobody is late because the lid was closed.
+  package static let system = Timekeeper(clock: LoopClock.shared)
 }
