@@ -117,6 +117,16 @@ private struct RawSide {
     _ = try await serving.value
   }
 
+  @Test func `an answer that cannot be written as JSON is an internal error for its asker`() async throws {
+    let (left, right) = try joined()
+    let serving = Task { for await request in right.requests { request.reply(["number": Double.infinity]) } }
+    await #expect(
+      throws: ConnectionError.refused(WireError(.internalError, "the answer cannot be written as JSON"))
+    ) { try await left.request(Ping(), within: .seconds(20)) }
+    left.close()
+    await serving.value
+  }
+
   @Test func `requests arrive in the order they were sent`() async throws {
     let side = try RawSide()
     for id in 1...60 { side.say(#"{"jsonrpc":"2.0","id":\#(id),"method":"m\#(id)","params":{}}"# + "\n") }
