@@ -182,6 +182,7 @@ let package = Package(
         "Supervisor", "TestSupport",
       ],
       swiftSettings: strict),
+    .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "Supervisor"],
       swiftSettings: strict),

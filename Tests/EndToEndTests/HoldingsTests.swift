@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Glibc
 import RelayHome
-import RelayModel
 import RelayStore
 import RelayWire
 import TestSupport
 import Testing
+
+@testable import RelayModel
 
 extension EndToEnd {
   /// What an earlier daemon may have given to an agent: it ended after it gave a message, before it heard that it was taken.
@@ -100,7 +101,7 @@ extension EndToEnd {
         await store.close()
         // A command leaves no entry, so that nothing is proved.
         #expect(
-          stages == [.accepted(session: session.id), .received, .dispatching(session: session.id, after: nil)])
+          stages == [.accepted(session: session.id), .received, .dispatching(session: session.id, after: .unknown)])
       }
     }
 
@@ -147,7 +148,7 @@ extension EndToEnd {
         id: key.id, conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: text)
       let store = try SQLiteStore(path: relay.folders.database)
       #expect(try await store.accept(StoredMessage(key: key, message: message), state: nil))
-      try await store.advance(key, to: .dispatching(session: session, after: last))
+      try await store.advance(key, StageChange(.dispatching(after: last.isEmpty ? .empty : .after(last))), in: session)
       if isWithdrawn { try await store.withdraw(key) }
       await store.close()
     }

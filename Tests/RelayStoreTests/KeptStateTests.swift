@@ -5,6 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
+@testable import RelayModel
 @testable import RelayStore
 
 /// What must outlive a daemon besides messages themselves.
@@ -18,8 +19,8 @@ import Testing
   @Test func `only what waits is replaced, and what an agent has is not withdrawn`() async throws {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2", "3", "4"] { _ = try await store.accept(message(id), state: nil) }
-    try await store.advance(message("3").key, to: .dispatching(session: "s", after: nil))
-    try await store.advance(message("4").key, to: .accepted(session: "s"))
+    try await store.advance(message("3").key, StageChange(.dispatching(after: .unknown)), in: "s")
+    try await store.advance(message("4").key, StageChange(.accepted), in: "s")
     for id in ["2", "3", "4"] {
       _ = try await store.replace(message(id).key, text: "changed")
       try await store.withdraw(message(id).key)

@@ -151,7 +151,7 @@ import Testing
     let store = try SQLiteStore(path: path)
     let messages = try await store.unfinishedMessages(of: "m")
     #expect(messages.map(\.stored.message.text) == ["a", "b"])
-    #expect(messages.map(\.stage) == [.received, .dispatching(session: "s", after: "e")])
+    #expect(messages.map(\.stage) == [.received, .dispatching(session: "s", after: .after("e"))])
     #expect(messages.allSatisfy { !$0.stored.isAnswer })
     let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "3")
     #expect(try await store.stage(of: key) == .settled)

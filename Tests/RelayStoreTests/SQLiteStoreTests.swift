@@ -6,6 +6,7 @@ import RelayWire
 import TestSupport
 import Testing
 
+@testable import RelayModel
 @testable import RelayStore
 
 private let place = ConversationKey(instance: "discord.default", conversation: "c1")
@@ -43,12 +44,12 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
 
   @Test func `the words of a message that an agent may have are not replaced`() async throws {
     let store = try SQLiteStore(path: path)
-    let stage = MessageStage.dispatching(session: "s", after: "e1")
+    let change = StageChange(.dispatching(after: .after("e1")))
     _ = try await store.accept(message("1"), state: nil)
-    try await store.advance(message("1").key, to: stage)
+    try await store.advance(message("1").key, change, in: "s")
     // A repeat of the message leaves it where it was.
     #expect(try await !store.accept(message("1"), state: nil))
-    #expect(try await store.stage(of: message("1").key) == stage)
+    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: .after("e1")))
     #expect(try await store.replace(message("1").key, text: "other") == nil)
   }
 
@@ -57,23 +58,29 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let ids = ["1", "2", "3", "4"]
     for id in ids {
       _ = try await store.accept(message(id), state: nil)
-      try await store.advance(message(id).key, to: .dispatching(session: "s", after: "e1"))
+      try await store.advance(message(id).key, StageChange(.dispatching(after: .after("e1"))), in: "s")
     }
-    func one(_ id: String) -> OnItsWay { OnItsWay(message: message(id).key, last: "e1") }
+    func one(_ id: String) -> DispatchedMessage {
+      DispatchedMessage(message: message(id).key, position: .after("e1"))
+    }
     // The last was given anew meanwhile.
-    try await store.advance(message("4").key, to: .dispatching(session: "s", after: "e2"))
-    try await store.resolve([one("1"): .no, one("2"): .yes, one("3"): .unknown, one("4"): .no], in: "s")
+    try await store.advance(message("4").key, StageChange(.dispatching(after: .after("e2"))), in: "s")
+    try await store.resolve(
+      [
+        one("1"): StageChange(.received), one("2"): StageChange(.accepted),
+        one("3"): StageChange(.dispatching(after: .unknown)), one("4"): StageChange(.received),
+      ], in: "s")
     var stages: [MessageStage?] = []
     for id in ids { stages.append(try await store.stage(of: message(id).key)) }
     #expect(
       stages == [
-        .received, .accepted(session: "s"), .dispatching(session: "s", after: nil),
-        .dispatching(session: "s", after: "e2"),
+        .received, .accepted(session: "s"), .dispatching(session: "s", after: .unknown),
+        .dispatching(session: "s", after: .after("e2")),
       ])
     // It waits for the session it was for, and an older entry tells nothing of it any more.
     #expect(try await store.unfinishedMessages(of: "discord.default").first?.session == "s")
-    try await store.advance(message("1").key, to: .dispatching(session: "s", after: nil))
-    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: nil))
+    try await store.advance(message("1").key, StageChange(.dispatching(after: .unknown)), in: "s")
+    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: .unknown))
   }
 
   @Test func `the same id in another conversation is another message`() async throws {
@@ -95,8 +102,8 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       _ = try await store.accept(message("1"), state: ["a": "b"])
       _ = try await store.accept(message("2"), state: nil)
       _ = try await store.accept(message("3"), state: nil)
-      try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
-      try await store.advance(message("2").key, to: .accepted(session: "s"))
+      try await store.advance(message("1").key, StageChange(.dispatching(after: .after("e1"))), in: "s")
+      try await store.advance(message("2").key, StageChange(.accepted), in: "s")
       try await store.saveSession(session)
       try await store.bind(binding, because: nil)
       try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
@@ -108,7 +115,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let store = try SQLiteStore(path: path)
     #expect(
       try await store.unfinishedMessages(of: "discord.default").map(\.stage) == [
-        .dispatching(session: "s", after: "e1"), .accepted(session: "s"), .received,
+        .dispatching(session: "s", after: .after("e1")), .accepted(session: "s"), .received,
       ])
     #expect(try await store.sessions() == [session])
     #expect(try await store.bindings(of: "discord.default") == [binding])
@@ -119,13 +126,13 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.result(of: "k2") == nil)
   }
 
-  @Test(arguments: [MessageStage.settled, .interrupted, .dropped])
-  func `a message ends once, and its words are not kept`(end: MessageStage) async throws {
+  @Test(arguments: [Conclusion.ran, .interrupted, .refused])
+  func `a message ends once, and its words are not kept`(conclusion: Conclusion) async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
-    try await store.advance(message("1").key, to: end)
-    try await store.advance(message("1").key, to: .accepted(session: "s"))
-    #expect(try await store.stage(of: message("1").key) == end)
+    try await store.end(MessageEnd(message("1").key, conclusion))
+    try await store.advance(message("1").key, StageChange(.accepted), in: "s")
+    #expect(try await store.stage(of: message("1").key) == conclusion.stage)
     #expect(try await store.unfinishedMessages(of: "discord.default").isEmpty)
     #expect(try await !store.accept(message("1"), state: nil))
     await store.close()
@@ -136,11 +143,11 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
   @Test func `an entry of before tells nothing of a message that is given anew`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
-    try await store.advance(message("1").key, to: .dispatching(session: "s", after: "e1"))
-    try await store.advance(message("1").key, to: .received)
+    try await store.advance(message("1").key, StageChange(.dispatching(after: .after("e1"))), in: "s")
+    try await store.advance(message("1").key, StageChange(.received), in: nil)
     // Others may have been given meanwhile.
-    try await store.advance(message("1").key, to: .dispatching(session: "s", after: nil))
-    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: nil))
+    try await store.advance(message("1").key, StageChange(.dispatching(after: .unknown)), in: "s")
+    #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: .unknown))
   }
 
   @Test func `changed words replace the old ones, unless the message has ended`() async throws {
@@ -148,7 +155,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     _ = try await store.accept(message("1", "old"), state: nil)
     _ = try await store.replace(message("1").key, text: "new")
     #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("1", "new")])
-    try await store.advance(message("1").key, to: .settled)
+    try await store.end(MessageEnd(message("1").key, .handled))
     _ = try await store.replace(message("1").key, text: "newer")
     #expect(try await store.stage(of: message("1").key) == .settled)
   }
@@ -186,12 +193,12 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
-    try await store.advance(message("1").key, to: .settled)
+    try await store.end(MessageEnd(message("1").key, .handled))
     try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
     try await store.recordOutbound([send("k2")], ending: nil, closing: nil)
     store.settleOutboundSoon("k1", .sent(message: "p"))
     clock.value = 2_000
-    try await store.advance(message("2").key, to: .dropped)
+    try await store.end(MessageEnd(message("2").key, .refused))
     try await store.prune(endedBefore: 1_500)
     #expect(try await store.stage(of: message("1").key) == nil)
     #expect(try await store.stage(of: message("2").key) == .dropped)
@@ -257,12 +264,12 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2"] { _ = try await store.accept(message(id), state: nil) }
     let ends = [
-      MessageEnd(message("1").key, .settled, .answered), MessageEnd(message("2").key, .interrupted, .failed),
+      MessageEnd(message("1").key, .ran), MessageEnd(message("2").key, .interrupted),
     ]
     try await store.end(ends[0])
     try await store.recordOutbound([send("k")], ending: ends[1], closing: nil)
     // It has ended already.
-    try await store.end(MessageEnd(message("1").key, .dropped, .stopped))
+    try await store.end(MessageEnd(message("1").key, .withdrawn))
     #expect(try await store.untoldEnds(of: "discord.default") == ends)
     store.outcomeToldSoon(ends[0].key)
     try await store.settled()
@@ -280,16 +287,16 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       }
     }
     #expect(try await again("1") == nil)
-    let end = MessageEnd(message("1").key, .interrupted, .failed, keepsWords: true)
+    let end = MessageEnd(message("1").key, .interrupted, keepsWords: true)
     try await store.recordOutbound([send("k")], ending: end, closing: nil)
-    try await store.end(MessageEnd(message("2").key, .interrupted, .failed))
+    try await store.end(MessageEnd(message("2").key, .interrupted))
     #expect(try await again("2") == nil)
     #expect(try await again("1") == message("new").message)
     #expect(try await again("1") == nil)
     #expect(
       try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("3"), message("new")])
     // Nor are they kept for an instance that will not be back.
-    try await store.end(MessageEnd(message("3").key, .interrupted, .failed, keepsWords: true))
+    try await store.end(MessageEnd(message("3").key, .interrupted, keepsWords: true))
     try await store.forget(instance: "discord.default")
     #expect(try await again("3") == nil)
   }

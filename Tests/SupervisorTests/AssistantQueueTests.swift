@@ -40,7 +40,7 @@ import Testing
       _ = queue.admits(key(id), isKnown: false)
       queue.note(.messageGiven(key(id)))
       clock.advance(by: .milliseconds(id))
-      queue.note(.runEnded(key(id), .completed, .settled))
+      queue.note(.runEnded(key(id), .completed, .ran))
     }
     // 51 … 150: the smallest value that the share is not above.
     #expect(queue.health(sessions: 1).contains("m:c: 100 answer(s), p50 100 ms, p95 145 ms, p99 149 ms"))

@@ -28,7 +28,7 @@ import Testing
     #expect(run.takeTaken().map(\.key.id) == ["b"])
     // The agent ends: the unknown message may have been the first, changed by an extension.
     let left = run.removeSteering()
-    #expect(left.map(\.key.id) == ["a"] && left.map(\.isUncertain) == [true])
+    #expect(left.map(\.prompt.key.id) == ["a"] && left.map(\.mayBeTaken) == [true])
   }
 
   @Test func `messages that an extension has changed count as taken when the run ends by itself`() {
@@ -38,7 +38,7 @@ import Testing
     }
     run.creditUnknownUserMessages()
     #expect(run.takeTaken().map(\.key.id) == ["a", "b"])
-    #expect(run.removeSteering().map(\.isUncertain) == [false])
+    #expect(run.removeSteering().map(\.mayBeTaken) == [false])
   }
 
   @Test func `the limit on a run's time goes on over an upgrade`() {

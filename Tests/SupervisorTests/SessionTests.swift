@@ -37,13 +37,13 @@ import Testing
       logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
     let events = Mailbox<SessionEvent>()
-    let nursery = Nursery(usual: globalConcurrentExecutor)
+    let taskScope = TaskScope(usual: globalConcurrentExecutor)
     let session = Session(
       SessionRecord(id: "s", name: "s", directory: folder.path, model: nil, wantsToolImages: false),
-      pi: Config().pi, settings: settings, surroundings: surroundings, nursery: nursery, emit: { events.post($0) })
-    nursery.add { await session.work() }
+      pi: Config().pi, settings: settings, surroundings: surroundings, taskScope: taskScope, emit: { events.post($0) })
+    taskScope.add { await session.work() }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await nursery.run() }
+      group.addTask { await taskScope.run() }
       try await body(session, events)
       await session.close()
       group.cancelAll()

@@ -5,8 +5,8 @@ package enum MessageStage: Sendable, Equatable {
   case received
   /// A command, or the answer to a question, is being carried out.
   case handling
-  /// Handed to the agent; whether it took it is not known yet. `after` is the session's last entry before it.
-  case dispatching(session: String, after: String?)
+  /// Handed to the agent; whether it took it is not known yet. `after` is the end of the transcript before it.
+  case dispatching(session: String, after: TranscriptPosition)
   case accepted(session: String)
   case settled
   case interrupted
@@ -27,20 +27,30 @@ package enum MessageStage: Sendable, Equatable {
   }
 }
 
-/// A message that is stored as on its way to a session's agent.
-package struct OnItsWay: Sendable, Hashable {
-  package var message: MessageKey
-  /// What is stored as the session's last entry before it.
-  package var last: String
-
-  package init(message: MessageKey, last: String) {
-    self.message = message
-    self.last = last
-  }
+/// The end of a session's transcript, so that its later entries can be told from its earlier ones.
+package enum TranscriptPosition: Sendable, Hashable, Codable {
+  /// The agent did not say, or the transcript proves nothing about a message.
+  case unknown
+  /// The transcript had no entry.
+  case empty
+  /// The identifier of the last entry.
+  case after(String)
 }
 
-/// Whether a session has a message.
-package enum Holding: Sendable { case yes, no, unknown }
+/// Whether a session's transcript has a message.
+package enum TranscriptLookup: Sendable, Hashable, CaseIterable { case present, absent, inconclusive }
+
+/// A message that is stored as on its way to a session's agent.
+package struct DispatchedMessage: Sendable, Hashable {
+  package var message: MessageKey
+  /// The stored end of the transcript before it.
+  package var position: TranscriptPosition
+
+  package init(message: MessageKey, position: TranscriptPosition) {
+    self.message = message
+    self.position = position
+  }
+}
 
 package struct StoredMessage: Sendable, Equatable {
   package var key: MessageKey
@@ -64,6 +74,17 @@ package struct UnfinishedMessage: Sendable, Equatable {
   /// The person has taken it back while it waited.
   package var isWithdrawn = false
 
+  /// Its life as a session continues it.
+  ///
+  /// - Parameter session: where it goes now. The transcript of another session proves nothing about it.
+  package func life(in session: String) -> MessageLifecycle {
+    var position = TranscriptPosition.unknown
+    if case .dispatching(session, let stored) = stage { position = stored }
+    var life = MessageLifecycle(restoring: stage, position: position, isWithdrawn: isWithdrawn)
+    life.take(.foundAfterRestart)
+    return life
+  }
+
   package init(stored: StoredMessage, stage: MessageStage, session: String? = nil, isWithdrawn: Bool = false) {
     self.stored = stored
     self.stage = stage
@@ -81,8 +102,16 @@ package struct MessageEnd: Sendable, Equatable {
   /// Its words are kept, so that it can be run again.
   package var keepsWords: Bool
 
+  /// - Parameter outcome: that of the run, where the message had one.
   package init(
-    _ key: MessageKey, _ stage: MessageStage, _ outcome: MessageSettled.Outcome, keepsWords: Bool = false
+    _ key: MessageKey, _ conclusion: Conclusion, outcome: MessageSettled.Outcome? = nil, keepsWords: Bool = false
+  ) {
+    self.init(restored: key, conclusion.stage, outcome ?? conclusion.outcome, keepsWords: keepsWords)
+  }
+
+  /// An end as it is stored.
+  package init(
+    restored key: MessageKey, _ stage: MessageStage, _ outcome: MessageSettled.Outcome, keepsWords: Bool = false
   ) {
     self.key = key
     self.stage = stage

@@ -15,19 +15,50 @@ extension MessageStage {
     }
   }
 
-  /// The session's last entry before it.
-  var entryBefore: String? { if case .dispatching(_, let entry) = self { entry } else { nil } }
+  /// The stored end of the transcript before it.
+  var entryBefore: String? { if case .dispatching(_, let position) = self { position.entry } else { nil } }
 
   init(code: Int, session: String?, entryBefore: String?) throws {
     switch code {
     case 0: self = .received
     case 1: self = .handling
-    case 2: self = .dispatching(session: session ?? "", after: entryBefore)
+    case 2: self = .dispatching(session: session ?? "", after: TranscriptPosition(entry: entryBefore))
     case 3: self = .accepted(session: session ?? "")
     case 10: self = .settled
     case 11: self = .interrupted
     case 12: self = .dropped
     default: throw StoreError("a message is in stage \(code), which this version does not know")
+    }
+  }
+}
+
+extension TranscriptPosition {
+  /// How it is written down: nothing where it is unknown, an empty text for an empty transcript.
+  var entry: String? {
+    switch self {
+    case .unknown: nil
+    case .empty: ""
+    case .after(let entry): entry
+    }
+  }
+
+  init(entry: String?) {
+    guard let entry else {
+      self = .unknown
+      return
+    }
+    self = entry.isEmpty ? .empty : .after(entry)
+  }
+}
+
+extension StageChange {
+  /// The stage that it stores, for a message of this session.
+  func stage(in session: String) -> MessageStage {
+    switch stage {
+    case .received: .received
+    case .handling: .handling
+    case .dispatching(let position): .dispatching(session: session, after: position)
+    case .accepted: .accepted(session: session)
     }
   }
 }
@@ -95,40 +126,34 @@ extension SQLiteStore: Store {
     }
   }
 
-  package func advance(_ key: MessageKey, to stage: MessageStage) async throws {
-    let time = now()
-    try await commits.write { try Self.advance(key, to: stage, at: time, $0) }
+  package func advance(_ key: MessageKey, _ change: StageChange, in session: String?) async throws {
+    let stage = change.stage(in: session ?? "")
+    try await commits.write { try Self.advance(key, to: stage, $0) }
   }
 
-  package func resolve(_ holdings: [OnItsWay: Holding], in session: String) async throws {
-    guard !holdings.isEmpty else { return }
+  package func resolve(_ changes: [DispatchedMessage: StageChange], in session: String) async throws {
+    guard !changes.isEmpty else { return }
     try await commits.write { connection in
-      for (one, holding) in holdings {
-        let change =
-          switch holding {
-          // As a prompt: the question that it may have answered is gone.
-          case .no: "stage = 0, entryBefore = NULL, isAnswer = 0"
-          case .yes: "stage = 3"
-          case .unknown: "entryBefore = NULL"
-          }
-        try Self.change(one, in: session, change, connection)
-      }
+      for (one, change) in changes { try Self.resolve(one, change.stage(in: session), in: session, connection) }
     }
   }
 
   /// Changes a message that is still stored so.
-  private static func change(
-    _ one: OnItsWay, in session: String, _ change: String, _ connection: SQLiteConnection
+  private static func resolve(
+    _ one: DispatchedMessage, _ stage: MessageStage, in session: String, _ connection: SQLiteConnection
   ) throws {
     let key = one.message.values
+    // One that waits again does so as a prompt: the question that it may have answered is gone.
     try connection.run(
       """
-      UPDATE message SET \(change)
+      UPDATE message SET stage = ?6, entryBefore = CASE WHEN ?6 IN (0, 2) THEN ?7 ELSE entryBefore END,
+        isAnswer = CASE WHEN ?6 = 0 THEN 0 ELSE isAnswer END
       WHERE \(whichMessage) AND stage = 2 AND session = ?4 AND entryBefore = ?5 AND endedAt IS NULL
-      """, key.0, key.1, key.2, .text(session), .text(one.last))
+      """, key.0, key.1, key.2, .text(session), .text(one.position.entry), .integer(stage.code),
+      .text(stage.entryBefore))
   }
 
-  package func dispatching(to session: String) async throws -> [OnItsWay: String] {
+  package func dispatching(to session: String) async throws -> [DispatchedMessage: String] {
     try await read { connection in
       let all = try connection.rows(
         """
@@ -137,7 +162,8 @@ extension SQLiteStore: Store {
         """, .text(session)
       ) { row in
         let place = ConversationKey(instance: row.text(0), conversation: row.text(1))
-        let one = OnItsWay(message: MessageKey(conversation: place, id: row.text(2)), last: row.text(3))
+        let one = DispatchedMessage(
+          message: MessageKey(conversation: place, id: row.text(2)), position: TranscriptPosition(entry: row.text(3)))
         // What cannot be read is not run, and told of elsewhere.
         return (one, (try? JSONCoding.decode(MessageReceived.self, from: row.blob(4)))?.text ?? "")
       }
@@ -179,26 +205,22 @@ extension SQLiteStore: Store {
           conversation: ConversationKey(instance: instance, conversation: row.text(0)), id: row.text(1))
         return readable("the end of message \(key.id) of \(key.conversation)") {
           MessageEnd(
-            key, try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
+            restored: key, try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
             MessageSettled.Outcome(rawValue: row.text(3)) ?? .handled)
         }
       }.compactMap(\.self)
     }
   }
 
-  static func advance(
-    _ key: MessageKey, to stage: MessageStage, at time: Double, _ connection: SQLiteConnection
-  ) throws {
+  private static func advance(_ key: MessageKey, to stage: MessageStage, _ connection: SQLiteConnection) throws {
     let key = key.values
     // Where it goes stays known until the message has ended; an older last entry would tell of others.
     try connection.run(
       """
       UPDATE message SET stage = ?4, session = ifnull(?5, session),
-        entryBefore = CASE WHEN ?4 IN (0, 2) THEN ?6 ELSE entryBefore END,
-        endedAt = ?7, body = CASE WHEN ?7 IS NULL THEN body END
+        entryBefore = CASE WHEN ?4 IN (0, 2) THEN ?6 ELSE entryBefore END
       WHERE \(whichMessage) AND endedAt IS NULL
-      """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(stage.entryBefore),
-      .real(stage.isFinal ? time : nil))
+      """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(stage.entryBefore))
   }
 
   package func replace(_ key: MessageKey, text: String) async throws -> MessageReceived? {

@@ -23,14 +23,16 @@ package protocol Store: Sendable {
   ) async throws -> MessageReceived?
   /// Returns when everything given to the store before is stored, and told.
   func settled() async throws
-  /// Moves a message on; one that has ended stays as it is.
-  func advance(_ key: MessageKey, to stage: MessageStage) async throws
+  /// Stores a change of a message's stage; a message that has ended stays as it is.
+  ///
+  /// - Parameter session: the session whose agent it is given to, where it is.
+  func advance(_ key: MessageKey, _ change: StageChange, in session: String?) async throws
   /// Messages that are stored as on their way to a session's agent, where the session's entries can tell of them, with
   /// their words.
-  func dispatching(to session: String) async throws -> [OnItsWay: String]
-  /// Stores what the session's entries tell of such messages, which they will not once it is given others: one that the
-  /// session does not have waits, one that it has was accepted, and of any other nothing will tell.
-  func resolve(_ holdings: [OnItsWay: Holding], in session: String) async throws
+  func dispatching(to session: String) async throws -> [DispatchedMessage: String]
+  /// Stores the changes that the session's transcript calls for: it tells nothing of these messages once the agent gets
+  /// others.
+  func resolve(_ changes: [DispatchedMessage: StageChange], in session: String) async throws
   /// Stores the end of a message; who it is for is told of it only then.
   func end(_ end: MessageEnd) async throws
   /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.

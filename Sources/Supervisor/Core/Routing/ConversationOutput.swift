@@ -235,7 +235,7 @@ actor ConversationOutput {
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .messageGiven: await showEcho()
     case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
-    case .runEnded(let message, let end, let stage):
+    case .runEnded(let message, let end, let conclusion):
       // A message withdrawn elsewhere before it ran was never seen here.
       let isUnseen = echo != nil && (end == .aborted || end == .withdrawn)
       if isUnseen { echo = nil } else { await showEcho() }
@@ -245,14 +245,16 @@ actor ConversationOutput {
       }
       let outcome = isIncomplete && end == .completed ? .failed : end.outcome
       isIncomplete = false
-      if let message, message.conversation == key { await delivery.end(MessageEnd(message, stage, outcome)) }
+      if let message, message.conversation == key {
+        await delivery.end(MessageEnd(message, conclusion, outcome: outcome))
+      }
     case .messageTaken(let message):
-      if message.conversation == key { await delivery.end(MessageEnd(message, .settled, .handled)) }
+      if message.conversation == key { await delivery.end(MessageEnd(message, .takenIntoRun)) }
     case .messageWithdrawn(let message):
-      if message.conversation == key { await delivery.end(MessageEnd(message, .dropped, .stopped)) }
+      if message.conversation == key { await delivery.end(MessageEnd(message, .withdrawn)) }
     case .messageNotTaken(let message):
       guard message.conversation == key else { return }
-      await handle(.report(RunEnd.notTaken, MessageEnd(message, .dropped, .stopped)))
+      await handle(.report(RunEnd.notTaken, MessageEnd(message, .notTaken)))
     }
   }
 
@@ -330,7 +332,7 @@ actor ConversationOutput {
       // In one step: wherever the button can be pressed, the words are kept.
       await say(
         "❌ \(why)", .notice, buttons: canPress ? Router.buttonToRunAgain(message) : nil,
-        ending: canPress ? MessageEnd(message, .interrupted, end.outcome, keepsWords: true) : nil)
+        ending: canPress ? MessageEnd(message, .interrupted, keepsWords: true) : nil)
     }
   }
 

@@ -155,7 +155,10 @@ extension Router {
 
   private func begin(_ key: MessageKey) async -> Bool {
     do {
-      try await store.advance(key, to: .handling)
+      // Only what is received, or postponed and so received again, is carried out.
+      var life = MessageLifecycle()
+      guard let change = life.take(.handlingBegan)?.persist else { return false }
+      try await store.advance(key, change, in: nil)
       return true
     } catch {
       log("\(key.conversation): that a message is being handled could not be stored: \(error)")
@@ -165,8 +168,10 @@ extension Router {
 
   /// It was not begun: the next daemon does it.
   func postpone(_ message: MessageReceived, _ key: ConversationKey) async {
+    var life = MessageLifecycle(restoring: .handling, isWithdrawn: false)
+    guard let change = life.take(.postponed)?.persist else { return }
     do {
-      try await store.advance(MessageKey(conversation: key, id: message.id), to: .received)
+      try await store.advance(MessageKey(conversation: key, id: message.id), change, in: nil)
     } catch {
       log("\(key): that a message waits could not be stored: \(error)")
     }
@@ -176,7 +181,7 @@ extension Router {
   func settle(
     _ message: MessageReceived, _ key: ConversationKey, saying text: String? = nil, buttons: [[Button]]? = nil
   ) {
-    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled, .handled)
+    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .handled)
     places[key]?.output.post(text.map { .report($0, end, buttons: buttons) } ?? .end(end))
   }
 
@@ -225,16 +230,12 @@ extension Router {
       typed: message.text,
       attachments: attachments, spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
-    prompt.isAdmitted = earlier != nil || message.id.hasPrefix(Self.heartbeatPrefix)
-    if case .dispatching(_, let after)? = earlier?.stage {
-      prompt.isUncertain = true
-      prompt.isWithdrawn = earlier?.isWithdrawn == true
-      // Another session says nothing of what that one held.
-      prompt.entryBefore = session.id == earlier?.stage.session ? after : nil
-    }
-    if session.role != nil, !assistantQueue.admits(prompt.key, isKnown: prompt.isAdmitted) {
+    prompt.life =
+      earlier.map { $0.life(in: session.id) }
+      ?? MessageLifecycle(isAdmitted: message.id.hasPrefix(Self.heartbeatPrefix))
+    if session.role != nil, !assistantQueue.admits(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
       let text = "❌ So many messages wait already that this one was not taken. Try again later."
-      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped, .failed)))
+      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .refused)))
       return nil
     }
     if mode == .steer {
@@ -264,7 +265,7 @@ extension Router {
       return await self.prompt(message, link, as: mode, earlier: earlier)
     case .full(let count):
       let text = "❌ \(count) messages wait already, so this one was not taken. Try again later."
-      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .dropped, .failed)))
+      places[key]?.output.post(.report(text, MessageEnd(prompt.key, .refused)))
       return nil
     }
   }
@@ -320,7 +321,7 @@ extension Router {
 
   private func process(_ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
     if let line = SessionMenu.command(ofButton: action.action) { return await choose(line, action, link, key) }
-    let end = MessageEnd(MessageKey(conversation: key, id: Self.id(of: action)), .settled, .handled)
+    let end = MessageEnd(MessageKey(conversation: key, id: Self.id(of: action)), .handled)
     guard let (record, reading) = dialogs.reading(of: action), record.session == (await binding(of: key))
     else {
       let text =
@@ -344,7 +345,7 @@ extension Router {
   private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
     let message = MessageReceived(
       id: Self.id(of: action), conversation: action.conversation, sender: action.sender, text: line)
-    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .settled, .handled)
+    let end = MessageEnd(MessageKey(conversation: key, id: message.id), .handled)
     guard case .command(let name, let arguments) = Self.kind(of: message), let command = CommandRegistry.command(name)
     else { return settle(message, key) }
     let call = CommandCall(name: name, arguments: arguments, message: message, link: link)

@@ -106,39 +106,47 @@ extension Router {
   func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
     let message = unfinished.stored.message
     let words = redaction.line(message.text, limit: 80)
-    switch unfinished.stage {
-    case .received where unfinished.isWithdrawn:
-      report("🗑️ \"\(words)\" was withdrawn before it ran.", MessageEnd(unfinished.stored.key, .dropped, .stopped))
-    case .received where unfinished.stored.isAnswer && Self.kind(of: message) == .words:
-      report(
-        "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it was meant "
-          + "for the agent, write it again.", MessageEnd(unfinished.stored.key, .dropped, .failed))
-    case .received, .dispatching:
-      // Never the answer to a question: those of before are gone, and those of now were not asked yet.
-      guard let words = Self.words(of: message) else { return await process(message, link, key) }
-      if unfinished.stage == .received, message.id.hasPrefix(Self.heartbeatPrefix) {
-        return await process(finding: message, link, key)
-      }
-      _ = await prompt(words, link, as: .followUp, earlier: unfinished)
-    case .handling:
+    var life = MessageLifecycle(restoring: unfinished.stage, isWithdrawn: unfinished.isWithdrawn)
+    switch life.take(.foundAfterRestart)?.next {
+    case .end(.withdrawn):
+      report("🗑️ \"\(words)\" was withdrawn before it ran.", MessageEnd(unfinished.stored.key, .withdrawn))
+    case .end(let conclusion) where unfinished.stage == .handling:
       report(
         "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.",
-        MessageEnd(unfinished.stored.key, .interrupted, .failed))
-    case .accepted:
-      await reportInterruption(unfinished, words, key)
-    case .settled, .interrupted, .dropped: break
+        MessageEnd(unfinished.stored.key, conclusion))
+    case .end: await reportInterruption(unfinished, words, key)
+    case .wait: await takeUp(unfinished, words, link, key)
+    default: log("\(key): message \(message.id) was found in a stage from which nothing continues")
     }
+  }
+
+  /// Routes a message that no agent has, or whose agent's transcript decides.
+  private func takeUp(
+    _ unfinished: UnfinishedMessage, _ words: String, _ link: PluginLink, _ key: ConversationKey
+  ) async {
+    let message = unfinished.stored.message
+    if unfinished.stage == .received, unfinished.stored.isAnswer, Self.kind(of: message) == .words {
+      return report(
+        "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it was meant "
+          + "for the agent, write it again.", MessageEnd(unfinished.stored.key, .refused))
+    }
+    // Never the answer to a question: those of before are gone, and those of now were not asked yet.
+    guard let prompted = Self.words(of: message) else { return await process(message, link, key) }
+    if unfinished.stage == .received, message.id.hasPrefix(Self.heartbeatPrefix) {
+      return await process(finding: message, link, key)
+    }
+    _ = await prompt(prompted, link, as: .followUp, earlier: unfinished)
   }
 
   private func reportInterruption(_ unfinished: UnfinishedMessage, _ words: String, _ key: ConversationKey) async {
     let why = "pi-relayd was restarted while the agent worked on \"\(words)\"."
-    let end = MessageEnd(unfinished.stored.key, .interrupted, .failed)
+    let end = MessageEnd(unfinished.stored.key, .interrupted)
     let session = unfinished.session ?? unfinished.stage.session
     guard let session, let session = await host.session(session) else {
       return report("❌ \(why) Its session is gone; write it again if it is still wanted.", end)
     }
     let how = await session.interruption(of: end.key, why)
-    places[key]?.output.post(.event(.runEnded(end.key, how, end.stage)))
+    places[key]?.output.post(.event(.runEnded(end.key, how, .interrupted)))
   }
 
   /// A message has ended in a session that its conversation has turned away from.

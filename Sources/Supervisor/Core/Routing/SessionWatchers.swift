@@ -163,15 +163,15 @@ final class SessionWatchers: Sendable {
       settle(record, .unanswered(why: "withdrawn: \(why)"))
     case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
-    case .runEnded(let message, let end, let stage):
+    case .runEnded(let message, let end, let conclusion):
       post(.event(event), to: session, about: message)
-      if let message { noteUnseen(MessageEnd(message, stage, end.outcome), end, in: session) }
+      if let message { noteUnseen(MessageEnd(message, conclusion, outcome: end.outcome), end, in: session) }
     case .messageTaken(let message):
       post(.event(event), to: session)
-      noteUnseen(MessageEnd(message, .settled, .handled), .handled, in: session)
+      noteUnseen(MessageEnd(message, .takenIntoRun), .handled, in: session)
     case .messageWithdrawn(let message), .messageNotTaken(let message):
       post(.event(event), to: session, about: message)
-      noteUnseen(MessageEnd(message, .dropped, .stopped), .aborted, in: session)
+      noteUnseen(MessageEnd(message, .withdrawn), .aborted, in: session)
     default: post(.event(event), to: session)
     }
   }

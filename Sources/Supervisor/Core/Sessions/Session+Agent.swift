@@ -169,39 +169,38 @@ extension Session {
     if run != nil, runNumber == number { endRun(.died(exit, connection.lastError)) }
   }
 
-  /// The session's last entry, so that after a crash it can be told what has come after: empty for a session without
-  /// any, nil when this agent does not say.
-  func lastEntry(_ connection: PiConnection) async -> String? {
-    guard agent?.takesSessionID == true else { return nil }
+  /// The end of the session's transcript, so that after a crash later entries can be told from earlier ones.
+  func lastEntry(_ connection: PiConnection) async -> TranscriptPosition {
+    guard agent?.takesSessionID == true else { return .unknown }
     var answer = try? await connection.send(.getEntries(since: lastLeaf), within: pi.answerTimeout)
     // The session may have been rewound from elsewhere.
     let isRewound = answer?.success == false && lastLeaf != nil
     if isRewound { answer = try? await connection.send(.getEntries(since: nil), within: pi.answerTimeout) }
-    guard let answer, answer.success else { return nil }
+    guard let answer, answer.success else { return .unknown }
     let leaf = answer.leafID ?? (isRewound ? nil : lastLeaf)
-    // One that has been told to go says nothing of the session that follows.
-    guard self.connection === connection else { return leaf ?? "" }
-    lastLeaf = leaf
-    return leaf ?? ""
+    // A process that has been told to exit says nothing about the one that follows.
+    if self.connection === connection { lastLeaf = leaf }
+    return leaf.map(TranscriptPosition.after) ?? .empty
   }
 
-  /// Looks once, before this program gives the session anything, which it has of the messages that another may have given
-  /// it, and stores that: what is given from now on would look like them.
+  /// Looks once, before this process gives the session anything, which messages of earlier processes its transcript has, and
+  /// stores that: later messages would look like them.
   ///
-  /// - Returns: false when the agent has ended meanwhile, or nobody waits for it any more.
-  func lookUpHoldings(_ connection: PiConnection) async -> Bool {
+  /// - Returns: false when the agent has exited meanwhile, or nobody waits for it any more.
+  func reconcileDispatched(_ connection: PiConnection) async -> Bool {
     var hasTold = false
     while holdings == nil {
-      guard run?.aborting == false, !closed else { return false }
+      guard run?.prompt.life.evidence.interruption == nil, !closed else { return false }
       do {
-        var found: [OnItsWay: Holding] = [:]
+        var found: [DispatchedMessage: TranscriptLookup] = [:]
         for (one, words) in try await surroundings.store.dispatching(to: id) {
-          let holding = await sessionHolds(after: one.last, connection)
-          let provesNothing = holding == .no ? await mayBeCommandOfExtension(words) : false
-          found[one] = provesNothing ? .unknown : holding
+          let lookup = await lookUp(after: one.position, connection)
+          let provesNothing = lookup == .absent ? await mayBeCommandOfExtension(words) : false
+          found[one] = provesNothing ? .inconclusive : lookup
           if earlyEnding != nil || connection.hasEnded { return false }
         }
-        try await surroundings.store.resolve(found, in: id)
+        let changes = found.mapValues { MessageLifecycle.change(of: $0) }
+        try await surroundings.store.resolve(changes, in: id)
         holdings = Dictionary(found.map { ($0.key.message, $0.value) }, uniquingKeysWith: { $1 })
       } catch {
         if !hasTold {
@@ -215,13 +214,18 @@ extension Session {
     return true
   }
 
-  /// Whether the session holds a message of the person newer than `last`: then the agent had taken it.
-  func sessionHolds(after last: String?, _ connection: PiConnection) async -> Holding {
-    guard let last, agent?.takesSessionID == true,
-      let answer = try? await connection.send(
-        .getEntries(since: last.isEmpty ? nil : last), within: pi.answerTimeout), answer.success,
+  /// Whether the transcript has a message of the person newer than `position`: then the agent had taken it.
+  func lookUp(after position: TranscriptPosition, _ connection: PiConnection) async -> TranscriptLookup {
+    let entry: String?
+    switch position {
+    case .unknown: return .inconclusive
+    case .empty: entry = nil
+    case .after(let last): entry = last
+    }
+    guard agent?.takesSessionID == true,
+      let answer = try? await connection.send(.getEntries(since: entry), within: pi.answerTimeout), answer.success,
       let entries = try? answer.data(PiEntries.self)
-    else { return .unknown }
-    return entries.holdUserMessage ? .yes : .no
+    else { return .inconclusive }
+    return entries.holdUserMessage ? .present : .absent
   }
 }

@@ -54,9 +54,7 @@ extension Session {
     let settles = self.settles ?? connection.sendsWholeMessages.map { !$0 }
     let wasAccepted = run?.accepted ?? false
     let verdict = run?.take(event, settles: settles) ?? .goesOn
-    if !wasAccepted, run?.accepted == true, let prompt = run?.prompt {
-      await advance(prompt, .accepted(session: id))
-    }
+    if !wasAccepted, run?.accepted == true { _ = await take(.userMessageSeen) }
     if case .messageStart("user", _) = event, let prompt = run?.mayBeTaken { emit(.messageMayBeTaken(prompt.key)) }
     for taken in run?.takeTaken() ?? [] { emit(.messageTaken(taken.key)) }
     report(event, connection)

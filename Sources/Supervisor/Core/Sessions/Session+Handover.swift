@@ -25,7 +25,7 @@ package struct SessionHandover: Codable, Sendable {
   var run: SessionRun?
 
   /// Messages that it is at work on.
-  var messages: [MessageKey] { [run?.prompt?.key].compactMap(\.self) + (run?.steering.map(\.prompt.key) ?? []) }
+  var messages: [MessageKey] { [run?.prompt.key].compactMap(\.self) + (run?.steering.map(\.prompt.key) ?? []) }
 }
 
 // How a session passes from one program of this process to the next. What waits in its queue is found in the store.

@@ -33,7 +33,9 @@ extension Session {
   /// Takes a message; it runs when everything before it has.
   package func enqueue(_ prompt: Prompt) -> Enqueued {
     guard !closed else { return isParked ? .parked : .closed }
-    guard prompt.isAdmitted || queue.count < settings.maximumQueued else { return .full(queue.count) }
+    var prompt = prompt
+    prompt.life.take(queue.count < settings.maximumQueued ? .enqueued : .queueFull)
+    guard prompt.life.state == .queued else { return .full(queue.count) }
     let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
     queue.append(.prompt(prompt))
     wakes.post(())
@@ -61,16 +63,15 @@ extension Session {
       return .refused
     }
     // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
+    var prompt = prompt
+    guard let change = prompt.life.take(.steered)?.persist else { return .refused }
     do {
-      try await surroundings.store.advance(prompt.key, to: .dispatching(session: id, after: nil))
+      try await surroundings.store.advance(prompt.key, change, in: id)
     } catch {
       surroundings.log("session \(name): a message was not given to the working agent: \(error)")
       return .refused
     }
-    guard run?.takesSteering == true, self.connection === connection else {
-      await advance(prompt, .received)
-      return .refused
-    }
+    guard run?.takesSteering == true, self.connection === connection else { return await refuseSteering(prompt) }
     run?.steer(prompt, text: prepared.text)
     let command = PiCommand.steer(prepared.text, images: prepared.images)
     do {
@@ -85,11 +86,18 @@ extension Session {
     }
     // It may have been put back into the queue meanwhile.
     guard let left = run?.removeSteering(prompt.key) else { return .taken }
-    if left.isWithdrawn {
-      await withdraw([left])
+    return await refuseSteering(left)
+  }
+
+  /// The run does not take the message: it goes another way, unless it was taken back meanwhile.
+  private func refuseSteering(_ prompt: Prompt) async -> Steering {
+    var prompt = prompt
+    let reaction = prompt.life.take(.steeringRefused)
+    guard prompt.life.conclusion == nil else {
+      await endNotTaken(prompt)
       return .withdrawn
     }
-    await advance(prompt, .received)
+    if let change = reaction?.persist { await advance(prompt.key, change) }
     return .refused
   }
 
@@ -107,14 +115,14 @@ extension Session {
   package func holds(_ key: MessageKey) -> Change {
     let waits = queue.contains { if case .prompt(let prompt) = $0 { prompt.key == key } else { false } }
     if waits { return .done }
-    return run?.prompt?.key == key || run?.steered(key) != nil ? .tooLate : .unknown
+    return run?.prompt.key == key || run?.steered(key) != nil ? .tooLate : .unknown
   }
 
   /// Replaces the text of a message that the agent does not have yet.
   package func replace(_ key: MessageKey, text: String, typed: String) -> Change {
     for index in queue.indices {
       if case .prompt(var prompt) = queue[index], prompt.key == key {
-        guard !prompt.isUncertain else { return .tooLate }
+        guard prompt.life.isEditable else { return .tooLate }
         guard prompt.typed != typed else { return .unchanged }
         prompt.text = text
         prompt.typed = typed
@@ -123,11 +131,11 @@ extension Session {
       }
     }
     if run?.steered(key) != nil { return .tooLate }
-    guard run?.prompt?.key == key else { return .unknown }
-    guard run?.isDispatched == false, run?.prompt?.isUncertain == false else { return .tooLate }
-    guard run?.prompt?.typed != typed else { return .unchanged }
-    run?.prompt?.text = text
-    run?.prompt?.typed = typed
+    guard run?.prompt.key == key else { return .unknown }
+    guard run?.prompt.life.isEditable == true else { return .tooLate }
+    guard run?.prompt.typed != typed else { return .unchanged }
+    run?.prompt.text = text
+    run?.prompt.typed = typed
     return .done
   }
 
@@ -135,8 +143,7 @@ extension Session {
   package func withdraw(_ key: MessageKey) async -> Change {
     for index in queue.indices {
       if case .prompt(var prompt) = queue[index], prompt.key == key {
-        if prompt.isUncertain {
-          prompt.isWithdrawn = true
+        if prompt.life.take(.withdrawn)?.isTooLate == true {
           queue[index] = .prompt(prompt)
           return .tooLate
         }
@@ -146,13 +153,9 @@ extension Session {
       }
     }
     if run?.withdrawSteering(key) == true { return .tooLate }
-    guard run?.prompt?.key == key else { return .unknown }
-    guard run?.isDispatched == false, run?.prompt?.isUncertain == false else {
-      // Should it turn out not to have arrived.
-      run?.prompt?.isWithdrawn = true
-      return .tooLate
-    }
-    run?.aborting = true
+    guard run?.prompt.key == key else { return .unknown }
+    // Too late: it ends only if it turns out not to have arrived.
+    guard let reaction = run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
     withdrawQuestions("the message was withdrawn")
     await surroundings.places.giveUp(id)
     return .done

@@ -25,7 +25,7 @@ extension Session {
       return
     }
     keepOpen(dialog)
-    emit(.dialogOpened(dialog, of: run?.prompt?.key))
+    emit(.dialogOpened(dialog, of: run?.prompt.key))
   }
 
   /// - Parameter waited: how long it had waited in earlier processes.
@@ -99,7 +99,7 @@ extension Session {
     return await withCheckedContinuation { continuation in
       guard !closed, run?.aborting != true else { return continuation.resume(returning: nil) }
       questions[id] = continuation
-      emit(.dialogOpened(dialog, of: run?.prompt?.key))
+      emit(.dialogOpened(dialog, of: run?.prompt.key))
     }
   }
 

@@ -72,7 +72,7 @@ package actor Session {
   var isToForget = false
   /// Of messages that an earlier daemon may have given to the agent: whether the session has them. Nil before that has been
   /// looked up, which is done before anything new is given.
-  var holdings: [MessageKey: Holding]?
+  var holdings: [MessageKey: TranscriptLookup]?
   /// When the last message has ended, in seconds since 1970, or the session was begun.
   var lastWork = Date().timeIntervalSince1970
   var run: SessionRun?
@@ -172,8 +172,8 @@ package actor Session {
       await stopAgent()
       return .compaction
     }
-    // What has not reached pi yet looks at this before it goes on.
-    run?.aborting = true
+    // A step of the turn that has not reached pi yet ends with this.
+    run?.prompt.life.take(.aborted)
     withdrawQuestions("the run was stopped")
     await surroundings.places.giveUp(id)
     guard let connection else { return .run }
@@ -181,10 +181,7 @@ package actor Session {
     let steering = run?.removeSteering() ?? []
     let number = runNumber
     taskScope.add { [self] in await endAbort(connection, number) }
-    for prompt in steering {
-      await drop(prompt)
-      emit(.messageWithdrawn(prompt.key))
-    }
+    await dropAll(steering)
     return .run
   }
 
@@ -300,15 +297,16 @@ package actor Session {
     closed = true
     let dropped = queue
     queue = []
-    run?.aborting = true
+    run?.prompt.life.take(.aborted)
     withdrawQuestions("the session was closed")
     wakes.close()
     await surroundings.places.giveUp(id)
     for work in dropped {
       switch work {
-      case .prompt(let prompt):
-        await drop(prompt)
-        emit(.runEnded(prompt.key, .aborted, .dropped))
+      case .prompt(var prompt):
+        guard case .end(let conclusion)? = prompt.life.take(.aborted)?.next else { continue }
+        await store(MessageEnd(prompt.key, conclusion))
+        emit(.runEnded(prompt.key, .aborted, conclusion))
       case .compact(_, let continuation): continuation.resume(returning: "The session was closed.")
       }
     }
@@ -321,7 +319,10 @@ package actor Session {
   }
 
   /// The daemon is about to end: what cannot begin any more is no failure.
-  func willPark() { isParked = true }
+  func willPark() {
+    isParked = true
+    run?.prompt.life.take(.shutDown)
+  }
 
   /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
   package func drop(instance: String) async {
@@ -331,7 +332,7 @@ package actor Session {
       return true
     }
     guard let prompt = run?.prompt, prompt.key.conversation.instance == instance, awaitsDecision else { return }
-    run?.aborting = true
+    run?.prompt.life.take(.aborted)
     withdrawQuestions("who was asked is gone")
   }
 
@@ -341,6 +342,7 @@ package actor Session {
     let isRunning = run?.accepted == true
     closed = true
     isParked = true
+    run?.prompt.life.take(.shutDown)
     for case .compact(_, let continuation) in queue { continuation.resume(returning: nil) }
     queue = []
     withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
@@ -352,18 +354,18 @@ package actor Session {
     return isRunning ? "session \(name): the running answer was cut short" : nil
   }
 
-  /// By the person's word: stored before it is shown, so that no daemon runs it again.
-  func drop(_ prompt: Prompt) async {
+  /// Stores the end of a message.
+  func store(_ end: MessageEnd) async {
     do {
-      try await surroundings.store.end(MessageEnd(prompt.key, .dropped, .stopped))
+      try await surroundings.store.end(end)
     } catch {
-      surroundings.log("session \(name): that a message was dropped could not be stored: \(error)")
+      surroundings.log("session \(name): the end of a message could not be stored: \(error)")
     }
   }
 
-  func advance(_ prompt: Prompt, _ stage: MessageStage) async {
+  func advance(_ message: MessageKey, _ change: StageChange) async {
     do {
-      try await surroundings.store.advance(prompt.key, to: stage)
+      try await surroundings.store.advance(message, change, in: id)
     } catch {
       surroundings.log("session \(name): the state of a message could not be stored: \(error)")
     }

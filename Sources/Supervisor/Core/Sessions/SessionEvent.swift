@@ -28,8 +28,8 @@ package enum SessionEvent: Sendable, Equatable {
   case dialogWithdrawn(id: String, why: String)
   /// What the program before this one had asked over the message needs no answer any more.
   case questionsOver
-  /// The message ends in this stage once the conversation it came from has been told all.
-  case runEnded(MessageKey?, RunEnd, MessageStage)
+  /// The message ends like this once the conversation it came from has been told all.
+  case runEnded(MessageKey?, RunEnd, Conclusion)
   /// The message went into the run of another.
   case messageTaken(MessageKey)
   /// The run may have taken the message, changed by an extension: what follows may be its answer.

@@ -11,9 +11,7 @@ struct SessionRun: Codable {
     case over(RunEnd)
   }
 
-  var prompt: Prompt?
-  /// The message is on its way to pi as it is.
-  var isDispatched = false
+  var prompt: Prompt
   /// It may have been written to pi's input.
   var isGiven = false
   /// pi took the message: its own copy of it was seen.
@@ -28,7 +26,8 @@ struct SessionRun: Codable {
   /// Messages of the user that pi has added to the run and that are none of `steering` as it was written: an extension
   /// of pi may change what it is given, and may add messages of its own.
   private(set) var unknownUserMessages = 0
-  var aborting = false
+  /// The run is being stopped.
+  var aborting: Bool { prompt.life.evidence.interruption == .aborting }
   private var lastStop = Stop()
 
   struct Steered: Codable {
@@ -50,7 +49,7 @@ struct SessionRun: Codable {
   /// How long earlier processes had followed the run.
   private var spent: Duration = .zero
 
-  init(prompt: Prompt?, began: Duration = .zero) {
+  init(prompt: Prompt, began: Duration = .zero) {
     self.prompt = prompt
     self.began = began
   }
@@ -79,7 +78,7 @@ struct SessionRun: Codable {
       started = true
       return .goesOn
     case .messageStart(let role, let text):
-      if role == "user" { if accepted || prompt == nil { noteUserMessage(text) } else { accepted = true } }
+      if role == "user" { if accepted { noteUserMessage(text) } else { accepted = true } }
       return .goesOn
     case .messageEnd(let message):
       if message.role == "assistant" { lastStop = Stop(reason: message.stopReason, error: message.errorMessage) }
@@ -101,10 +100,10 @@ struct SessionRun: Codable {
 
   func steered(_ key: MessageKey) -> Prompt? { steering.first { $0.prompt.key == key }?.prompt }
 
-  /// The steering message is not to run if it turns out not to have been taken; false where there is none.
+  /// Takes a steering message back, should the run turn out not to take it; false where there is none.
   mutating func withdrawSteering(_ key: MessageKey) -> Bool {
     guard let index = steering.firstIndex(where: { $0.prompt.key == key }) else { return false }
-    steering[index].prompt.isWithdrawn = true
+    steering[index].prompt.life.take(.withdrawn)
     return true
   }
 
@@ -113,21 +112,21 @@ struct SessionRun: Codable {
     steering.firstIndex { $0.prompt.key == key }.map { steering.remove(at: $0).prompt }
   }
 
+  /// A steering message that the run was not seen to take.
+  struct Leftover {
+    var prompt: Prompt
+    /// The run took a message that may be this one, changed by an extension.
+    var mayBeTaken: Bool
+  }
+
   /// Takes all steering messages out that pi was not seen to take. Where pi has added messages that are none of ours as
-  /// they were written, as many of the first may be among them, and are uncertain.
-  mutating func removeSteering() -> [Prompt] {
+  /// they were written, as many of the first may be among them.
+  mutating func removeSteering() -> [Leftover] {
     defer {
       steering = []
       unknownUserMessages = 0
     }
-    return steering.enumerated().map { index, steered in
-      var prompt = steered.prompt
-      if index < unknownUserMessages {
-        prompt.isUncertain = true
-        prompt.entryBefore = nil
-      }
-      return prompt
-    }
+    return steering.enumerated().map { Leftover(prompt: $1.prompt, mayBeTaken: $0 < unknownUserMessages) }
   }
 
   /// The message that the last unknown message of the user may have been, changed by an extension.

@@ -1,0 +1,251 @@
+internal import AgentRuntime
+internal import DequeModule
+internal import FoundationEssentials
+internal import Glibc
+internal import PiRPC
+internal import ProcessSupervision
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayTransport
+internal import RelayWire
+
+// The turn of one message: its life says the next step, and each step's outcome is the next event of its life.
+extension Session {
+  /// Facts that the steps of a turn hand on to one another.
+  private struct Turn {
+    let prompt: Prompt
+    var connection: PiConnection?
+    var prepared = PreparedPrompt(text: "", images: [])
+    /// The end of the run, as the agent or this session saw it.
+    var end: RunEnd?
+    /// The reason of the last failure, for the person.
+    var why = ""
+  }
+
+  func perform(_ prompt: Prompt) async {
+    var prompt = prompt
+    var next = prompt.life.take(.turn)?.next ?? .leave
+    run = SessionRun(prompt: prompt, began: surroundings.timekeeper.now())
+    earlyEnding = nil
+    runNumber += 1
+    emit(.runStarted(prompt.key, text: prompt.typed))
+    await forgetWhatIsOver(before: prompt)
+    var turn = Turn(prompt: prompt)
+    while let event = await carryOut(next, &turn) { next = await take(event) }
+  }
+
+  /// Continues a turn that the process before this one began: its agent works.
+  func resumeAdoptedRun() async {
+    guard let prompt = run?.prompt else { return }
+    let watches = watchRun(runNumber)
+    defer { for watch in watches { watch.close() } }
+    var turn = Turn(prompt: prompt)
+    var next = await take(noted(await ending(), &turn))
+    while let event = await carryOut(next, &turn) { next = await take(event) }
+  }
+
+  /// Feeds an event to the life of the message whose turn it is, and stores the stage that follows.
+  ///
+  /// - Returns: the next step; `leave` when there is no such message.
+  func take(_ event: MessageLifecycle.Event) async -> MessageLifecycle.Next {
+    guard let key = run?.prompt.key else { return .leave }
+    guard let reaction = run?.prompt.life.take(event) else {
+      surroundings.log("session \(name): \(event) means nothing to a message that is \(run?.prompt.life.state as Any)")
+      return .leave
+    }
+    if let change = reaction.persist { await advance(key, change) }
+    return reaction.next
+  }
+
+  /// Carries out one step.
+  ///
+  /// - Returns: its outcome; `nil` when the turn is over.
+  private func carryOut(_ step: MessageLifecycle.Next, _ turn: inout Turn) async -> MessageLifecycle.Event? {
+    switch step {
+    case .startAgent: return await startAgent(&turn)
+    case .ask(let question): return .chose(await ask(question, turn))
+    case .lookUp: return await lookUp(&turn)
+    case .prepare: return await prepare(&turn)
+    case .record(let change):
+      await record(change)
+      return .recorded
+    case .give: return await give(&turn)
+    case .queueInFront: returnToQueue(turn)
+    case .end(let conclusion): await conclude(conclusion, turn)
+    // The message stays as it is stored: the next daemon continues.
+    case .leave, .wait, .interrupt: run = nil
+    }
+    return nil
+  }
+
+  // MARK: - Steps
+
+  private func startAgent(_ turn: inout Turn) async -> MessageLifecycle.Event {
+    // An earlier try's report of its end says nothing about this one.
+    earlyEnding = nil
+    do {
+      turn.connection = try await connected()
+      return .agentReady
+    } catch {
+      turn.why = "\(error)"
+      surroundings.log("session \(name): the agent did not start: \(error)")
+      return .agentUnavailable
+    }
+  }
+
+  private func ask(_ question: MessageLifecycle.Question, _ turn: Turn) async -> MessageLifecycle.Choice? {
+    let words = surroundings.quote((run?.prompt ?? turn.prompt).typed, 200)
+    let (text, choices): (String, [(MessageLifecycle.Choice, String)])
+    switch question {
+    case .agentUnavailable:
+      let behind = queue.isEmpty ? "" : "\n\(queue.count) more wait behind it."
+      text = "The message waits, because \(turn.why)\n\(words)\(behind)"
+      choices = [(.tryAgain, "Try again"), (.drop, "Drop")]
+    case .possiblyTaken:
+      text = "It is not known whether the agent took this message before it was interrupted: \(words)"
+      choices = [(.runAgain, "Run again"), (.drop, "Drop")]
+    }
+    let answer = await ask(text, choices.map(\.1))
+    return choices.first { $0.1 == answer }?.0
+  }
+
+  private func lookUp(_ turn: inout Turn) async -> MessageLifecycle.Event {
+    guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
+    guard await reconcileDispatched(connection) else { return await noteExit(&turn) }
+    let prompt = run?.prompt ?? turn.prompt
+    turn.why = "The agent was interrupted while it worked on this."
+    return .lookedUp(await lookUpTranscript(for: prompt, connection))
+  }
+
+  private func prepare(_ turn: inout Turn) async -> MessageLifecycle.Event {
+    guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
+    guard await reconcileDispatched(connection) else { return await noteExit(&turn) }
+    emit(.questionsOver)
+    var prompt: Prompt
+    var last: TranscriptPosition
+    repeat {
+      // The person may change it meanwhile.
+      prompt = run?.prompt ?? turn.prompt
+      turn.prepared = await prepared(prompt)
+      last = await lastEntry(connection)
+    } while run.map { $0.prompt.text != prompt.text } ?? false
+    if let refusal = refusal(of: turn.prepared) {
+      turn.end = .failed(refusal)
+      return .refusedByModel
+    }
+    // An agent that exited meanwhile did not tell the end of its transcript, and is not given the message.
+    if earlyEnding != nil || connection.hasEnded { return await noteExit(&turn) }
+    return .prepared(last)
+  }
+
+  /// A message whose dispatch the next daemon would not know must not reach the agent: waits until it is stored, or nobody
+  /// wants it any more.
+  private func record(_ change: StageChange) async {
+    var hasTold = false
+    while let run, run.prompt.life.evidence.interruption == nil, !closed {
+      do {
+        return try await surroundings.store.advance(run.prompt.key, change, in: id)
+      } catch {
+        if !hasTold {
+          surroundings.log("session \(name): a message is not given to the agent before that is stored: \(error)")
+          emit(.notice("⚠️ Your message waits: \(error)"))
+        }
+        hasTold = true
+        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return }
+      }
+    }
+  }
+
+  private func give(_ turn: inout Turn) async -> MessageLifecycle.Event {
+    guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
+    emit(.messageGiven(turn.prompt.key))
+    let ending = await converse(connection, turn.prepared)
+    return await noted(ending, &turn)
+  }
+
+  // MARK: - The end of the agent or of the run
+
+  private func noted(_ ending: Ending, _ turn: inout Turn) async -> MessageLifecycle.Event {
+    switch ending {
+    case .ended(let end):
+      turn.end = end
+      if end == .handled { return .handledWithoutRun }
+      return run?.accepted == true ? .runEnded : .refusedByAgent
+    case .died(let exit, let words):
+      turn.why = "\(exit)" + (words.map { ": \($0)" } ?? "")
+      await noteDeath(turn.why)
+      return .agentExited(wasGiven: run?.isGiven == true)
+    }
+  }
+
+  /// Waits for the report of an agent that exited before it had the message.
+  private func noteExit(_ turn: inout Turn) async -> MessageLifecycle.Event {
+    guard earlyEnding != nil || run?.prompt.life.evidence.interruption == nil && !closed else {
+      return .agentExited(wasGiven: false)
+    }
+    return await noted(await ending(), &turn)
+  }
+
+  /// Steering messages that a dead agent was not seen to take wait again, unless nobody is to run them.
+  private func noteDeath(_ why: String) async {
+    if run?.prompt.life.evidence.interruption == .shuttingDown { return }
+    let steering = run?.removeSteering() ?? []
+    if closed { await dropAll(steering) } else { await requeue(steering) }
+    guard run?.prompt.life.evidence.interruption == nil, !closed else { return }
+    restarts += 1
+    surroundings.log("session \(name): pi ended in mid-run with \(why)")
+  }
+
+  private func returnToQueue(_ turn: Turn) {
+    guard let prompt = run?.prompt else { return }
+    // An earlier look at the transcript proves nothing about what was given since.
+    holdings?[prompt.key] = nil
+    run = nil
+    emit(.notice("The agent ended (\(turn.why)) before it was seen to take the message; it is started again."))
+    queue.prepend(.prompt(prompt))
+  }
+
+  /// Ends the message, with words for the person.
+  private func conclude(_ conclusion: Conclusion, _ turn: Turn) async {
+    let prompt = run?.prompt ?? turn.prompt
+    await conclude(prompt, await end(conclusion, of: prompt, turn), conclusion)
+  }
+
+  private func end(_ conclusion: Conclusion, of prompt: Prompt, _ turn: Turn) async -> RunEnd {
+    switch conclusion {
+    case .handled, .handledByAgent, .takenIntoRun: return .handled
+    case .ran, .refused: return turn.end ?? .failed("the agent refused the message without saying why")
+    case .unavailable: return .failed(turn.why)
+    case .setAside:
+      return .failed(
+        "The agent ended twice (\(turn.why)) before it was seen to take this message, so the message was set aside: "
+          + surroundings.quote(prompt.typed, 200))
+    case .aborted, .withdrawn: return .aborted
+    case .notTaken: return .withdrawn
+    case .withdrawalUncertain:
+      return .failed("Nothing tells whether the agent took this message before you withdrew it. It is not run again.")
+    case .interrupted:
+      let why =
+        prompt.life.evidence.interruption == .shuttingDown
+        ? "pi-relayd was stopped while the agent worked on this."
+        : prompt.life.evidence.mayHaveBeenTaken ? turn.why : "The agent ended unexpectedly (\(turn.why))."
+      return await interruption(of: prompt.key, why)
+    }
+  }
+
+  /// The end of the run, which may have come before anybody waited for it.
+  private func ending() async -> Ending {
+    await withCheckedContinuation { continuation in
+      if let early = earlyEnding { continuation.resume(returning: early) } else { runWaiter = continuation }
+    }
+  }
+
+  /// Files are read and encoded: not on the loop.
+  func prepared(_ prompt: Prompt) async -> PreparedPrompt {
+    guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { await surroundings.prepare(prompt) }
+  }
+
+}
