@@ -47,7 +47,7 @@ private struct Silence: PluginAudience {
         PluginSpecification(
           name: name, executable: try #require(found.plugins.first), settings: .object([:]), isConfigured: true,
           messenger: nil),
-        PluginSurroundings(
+        PluginDependencies(
           folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"],
           store: try SQLiteStore(path: folders.database), timekeeper: Timekeeper(clock: clock),
           restart: RestartPolicy(), logLimits: .init(), audience: Silence(arrivals: arrivals, sleepers: sleepers),

@@ -32,15 +32,15 @@ import Testing
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
     let probe = AgentProbe(
       configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
-    let surroundings = SessionSurroundings(
+    let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
       logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
     let events = Mailbox<SessionEvent>()
-    let taskScope = TaskScope(usual: globalConcurrentExecutor)
+    let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = Session(
       SessionRecord(id: "s", name: "s", directory: folder.path, model: nil, wantsToolImages: false),
-      pi: Config().pi, settings: settings, surroundings: surroundings, taskScope: taskScope, emit: { events.post($0) })
+      pi: Config().pi, settings: settings, dependencies: dependencies, taskScope: taskScope, emit: { events.post($0) })
     taskScope.add { await session.work() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await taskScope.run() }

@@ -16,10 +16,10 @@ package struct SessionLaunch {
 
   /// - Parameters:
   ///   - memory: where the session is kept, if not where pi keeps all.
-  ///   - surroundings: the environment that the agent's is made of.
+  ///   - inherited: the environment that the agent's is made of.
   package init(
     program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, memory: SessionMemory?,
-    folders: Folders, surroundings: [String: String]
+    folders: Folders, inherited: [String: String]
   ) {
     self.directory = directory
     var arguments = ["--mode", "rpc"]
@@ -33,7 +33,7 @@ package struct SessionLaunch {
     if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(folders.state)/demo-agent" }
     self.arguments = arguments + pi.arguments
     self.environment = environment
-    let all = surroundings.merging(environment) { $1 }
+    let all = inherited.merging(environment) { $1 }
     isPlaceKnown = !pi.arguments.contains("--session-dir") && all["PI_CODING_AGENT_SESSION_DIR"] == nil
     sessionFiles =
       program.takesSessionID

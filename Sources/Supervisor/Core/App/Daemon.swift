@@ -124,18 +124,19 @@ package final class Daemon: Sendable {
     }
     let agents = agentChoice(config.pi.executable, [:])
     let redaction = Redaction(config.delivery.redact, report: log)
-    let surroundings = SessionSurroundings(
+    let dependencies = SessionDependencies(
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
       agents: agents, prepare: { await services.prepare($0) }, log: log,
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
-    let assistant = AssistantSetup(config, surroundings: surroundings, agents: agentChoice)
+    let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
     let sessions = SessionHost(
-      pi: config.pi, settings: config.sessions, surroundings: surroundings, assistant: assistant)
+      ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
+      assistants: assistant.profile)
     let router = Router(
-      host: sessions, store: store, services: services, folders: folders, timekeeper: timekeeper,
+      host: sessions, assistant: assistant, store: store, services: services, folders: folders, timekeeper: timekeeper,
       machine: config.machine, deliveries: config.delivery, redaction: redaction,
       terminalGone: { folders.remove($0) }, log: log)
     try await router.restore()
@@ -145,7 +146,7 @@ package final class Daemon: Sendable {
     }
     let plugins = PluginHost(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
-      surroundings: PluginSurroundings(
+      dependencies: PluginDependencies(
         folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
         restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log),
       adopting: handover?.plugins)
@@ -172,7 +173,7 @@ package final class Daemon: Sendable {
         let later = Self.heldBack(config, new.config)
         if !later.isEmpty { log("these settings take effect at the next start: \(later.joined(separator: ", "))") }
         await agents.forget()
-        await assistant.surroundings.agents.forget()
+        await assistant.profile.dependencies.agents.forget()
         await plugins.apply(new)
         log("the configuration was read again")
         return []

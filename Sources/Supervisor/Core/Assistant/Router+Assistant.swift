@@ -12,7 +12,7 @@ internal import RelayWire
 extension Router {
   /// The session for a message to the assistant.
   func assistantSession(_ message: MessageReceived, _ key: ConversationKey, _ link: PluginLink) async -> Session {
-    let isOwner = message.conversation.kind == .dm && message.sender.id == host.assistant.settings.owner
+    let isOwner = message.conversation.kind == .dm && message.sender.id == assistant.settings.owner
     let isPerson = message.conversation.kind == .dm && !message.id.hasPrefix(Self.heartbeatPrefix)
     let name = message.conversation.title ?? (isPerson ? message.sender.name : "assistant")
     return await makeSession(
@@ -23,7 +23,7 @@ extension Router {
   func beginAssistantWork() {
     guard !hasAssistantWork else { return }
     hasAssistantWork = true
-    let settings = host.assistant.settings
+    let settings = assistant.settings
     func every(_ interval: Duration?, _ work: @escaping @Sendable (isolated Router) async -> Void) {
       guard let interval else { return }
       taskScope.add { [self, timekeeper] in
@@ -43,11 +43,11 @@ extension Router {
 
   private func sweepAssistants() async {
     guard !isDraining else { return }
-    let limit = host.assistant.limit
+    let limit = assistant.limit
     var ended = 0
     for session in await host.assistants() where await sweep(session, limit) { ended += 1 }
     let used = Set((await host.assistants() + host.passing).map(\.id))
-    let root = host.assistant.root
+    let root = assistant.root
     let now = Date().timeIntervalSince1970
     // Reads a folder for each: not on the loop, nor on this actor.
     let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [log] in

@@ -88,7 +88,7 @@ extension Router {
 
   /// Hands what was found to the owner's own session, whose answer the owner sees.
   private func tellOwner(_ text: String, _ number: Int) async {
-    guard let owner = host.assistant.settings.owner else {
+    guard let owner = assistant.settings.owner else {
       return log("heartbeat: there is something to tell, but assistant.owner names nobody: \(SafeText.line(text))")
     }
     let sender = Sender(id: owner, name: "heartbeat")

@@ -105,7 +105,7 @@ extension Router {
       lines.append("Branch: \(SafeText.line(branch))" + (changes.map { ", \($0)" } ?? ""))
     }
     if let container = Workplace.container() { lines.append("Container: \(container)") }
-    lines += Workplace.fullDisks(of: [status.directory, router.host.surroundings.folders.home])
+    lines += Workplace.fullDisks(of: [status.directory, router.host.dependencies.folders.home])
     if status.openDialogs > 0 { lines.append("Waiting for your answer to a question.") }
     if status.restarts > 0 { lines.append("The agent was restarted \(status.restarts) time(s).") }
     return lines.joined(separator: "\n")

@@ -69,9 +69,9 @@ extension SessionHost {
 
   /// The uncommitted changes of a folder's repository, in words; `nil` where `git` does not say in time.
   func changes(in folder: String) async -> String? {
-    guard let git = AgentProbe.resolve("git", searchPath: surroundings.environment["PATH"] ?? "") else { return nil }
+    guard let git = AgentProbe.resolve("git", searchPath: dependencies.environment["PATH"] ?? "") else { return nil }
     let environment = ChildEnvironment.plugin(
-      from: surroundings.environment, markers: surroundings.guardian.map { [$0.marker] } ?? [])
+      from: dependencies.environment, markers: dependencies.guardian.map { [$0.marker] } ?? [])
     // It only looks: nothing is locked or written, and neither a hook nor a monitor of files is run.
     let arguments = [
       "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status", "--porcelain",
@@ -81,7 +81,7 @@ extension SessionHost {
         .init(
           name: "git status", path: git, arguments: arguments, environment: environment,
           directory: folder),
-        guardian: surroundings.guardian, limit: Self.changesLimit, clock: surroundings.timekeeper.clock)
+        guardian: dependencies.guardian, limit: Self.changesLimit, clock: dependencies.timekeeper.clock)
       guard run.exit == .exited(0) else { return nil }
       switch run.output.count {
       case 0: return "clean"

@@ -34,36 +34,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var upgrades: Int
 }
 
-/// A conversation, or all of a kind, as the configuration sets it up.
-package struct ChannelStatus: Codable, Sendable, Equatable {
-  package var instance: String
-  /// The platform's id, or a kind of conversation.
-  package var channel: String
-  /// Which session it talks to: see `Config.Use`.
-  package var use: String
-}
-
-package struct ConversationStatus: Codable, Sendable, Equatable {
-  package var instance: String
-  package var conversation: String
-  package var kind: String
-  package var title: String?
-  /// The session's name.
-  package var session: String
-  /// Its messenger is here now.
-  package var isConnected: Bool
-}
-
-package struct DeliveryStatus: Codable, Sendable, Equatable {
-  package var instance: String
-  /// Recorded, and not yet known to have arrived.
-  package var waiting: Int
-  /// Given up, as far back as is kept (`storage.keepDays`).
-  package var failed: Int
-  /// Why the last of these was.
-  package var lastFailure: String?
-}
-
 /// Lets another program take the daemon's place, with everything that runs. Answered only when that cannot be.
 package struct ControlUpgrade: WireRequest {
   package static let method = "control.upgrade"

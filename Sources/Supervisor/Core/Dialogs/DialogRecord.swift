@@ -11,11 +11,8 @@ struct DialogRecord: Codable, Sendable, Equatable {
   /// Seconds since 1970.
   let expires: Double?
 
-  static let ownPrefix = "relay-question-"
-  /// Asked by this program and not by an agent.
-  var isOwn: Bool { Self.isOwn(dialog) }
-
-  static func isOwn(_ dialog: PiDialog) -> Bool { dialog.id.hasPrefix(ownPrefix) }
+  /// Asked by the supervisor, not by an agent.
+  var isOwn: Bool { dialog.isFromSupervisor }
 
   var kind: DialogShow.Kind {
     switch dialog.kind {

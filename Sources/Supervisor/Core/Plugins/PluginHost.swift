@@ -12,7 +12,7 @@ internal import RelayWire
 /// All plugins: found, configured, kept running, and followed when their files or settings change.
 package actor PluginHost {
   private let discovery: PluginDiscovery
-  private var surroundings: PluginSurroundings
+  private var dependencies: PluginDependencies
   private let taskScope = TaskScope()
   private var config: Config
   private let places: Locked<[String: [String: String]]>
@@ -36,7 +36,7 @@ package actor PluginHost {
 
   /// - Parameter adopted: what the program that this process was before had running.
   package init(
-    discovery: PluginDiscovery, loaded: ConfigReader.Loaded, surroundings: PluginSurroundings,
+    discovery: PluginDiscovery, loaded: ConfigReader.Loaded, dependencies: PluginDependencies,
     adopting adopted: Handover? = nil
   ) {
     self.adopted = Dictionary(uniqueKeysWithValues: (adopted?.plugins ?? []).map { ($0.name, $0) })
@@ -44,8 +44,8 @@ package actor PluginHost {
     config = loaded.config
     let places = Locked(loaded.places)
     self.places = places
-    self.surroundings = surroundings
-    self.surroundings.locate = { instance, path in
+    self.dependencies = dependencies
+    self.dependencies.locate = { instance, path in
       places.withLock { $0[instance] }.flatMap { Self.place(path, $0) }
     }
   }
@@ -53,9 +53,9 @@ package actor PluginHost {
   /// Runs plugins until `stop`.
   package func run() async {
     do {
-      disabled = try await surroundings.store.switchedOff()
+      disabled = try await dependencies.store.switchedOff()
     } catch {
-      surroundings.log("which plugins are switched off could not be read, so all are started: \(error)")
+      dependencies.log("which plugins are switched off could not be read, so all are started: \(error)")
     }
     isReady = true
     let changes = Mailbox<Void>(merge: { _, _ in true })
@@ -74,13 +74,13 @@ package actor PluginHost {
   /// Watches the folders that are there now: one may have been removed and made anew.
   private func renewWatches() {
     guard let changes = changesOfFolder else { return }
-    let folder = surroundings.folders.plugins
+    let folder = dependencies.folders.plugins
     if watch?.isCurrent != true { watch = watch(over: folder, changes) }
     if watch != nil {
       watchOfHome = nil
     } else if watchOfHome == nil {
       // Until it is back.
-      watchOfHome = watch(over: surroundings.folders.home, alsoCreations: true, changes)
+      watchOfHome = watch(over: dependencies.folders.home, alsoCreations: true, changes)
     }
     if let bundled = discovery.bundledFolder, watchOfBundled?.isCurrent != true {
       watchOfBundled = watch(over: bundled, changes)
@@ -96,7 +96,7 @@ package actor PluginHost {
       unwatched.remove(folder)
       return watch
     } catch {
-      if unwatched.insert(folder).inserted { surroundings.log("\(folder) is not watched for new plugins: \(error)") }
+      if unwatched.insert(folder).inserted { dependencies.log("\(folder) is not watched for new plugins: \(error)") }
       return nil
     }
   }
@@ -118,14 +118,14 @@ package actor PluginHost {
     for (name, instance) in instances where wanted[name] == nil {
       instances[name] = nil
       specifications[name] = nil
-      surroundings.log("\(name) is gone and stopped")
+      dependencies.log("\(name) is gone and stopped")
       retire(name, instance)
     }
     for name in specifications.keys where wanted[name] == nil { specifications[name] = nil }
     for (name, specification) in wanted where specifications[name] != specification {
       specifications[name] = specification
       if let instance = instances[name] {
-        surroundings.log("\(name) has changed and is replaced")
+        dependencies.log("\(name) has changed and is replaced")
         changes += 1
         taskScope.add { [number = changes] in await instance.replace(with: specification, change: number) }
       } else if !disabled.contains(name) {
@@ -146,11 +146,11 @@ package actor PluginHost {
 
   private func start(_ specification: PluginSpecification) {
     let adopted = adopted.removeValue(forKey: specification.name)
-    let instance = PluginInstance(specification, surroundings, adopting: adopted)
+    let instance = PluginInstance(specification, dependencies, adopting: adopted)
     instances[specification.name] = instance
     if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
       // It goes on until it has ended in good order.
-      surroundings.log("\(specification.name) has changed and is replaced")
+      dependencies.log("\(specification.name) has changed and is replaced")
       taskScope.add { await instance.restartOnceRunning() }
     }
     let before = retired[specification.name]
@@ -163,15 +163,15 @@ package actor PluginHost {
 
   /// Nobody wants it any more.
   private func endLeft(_ handover: PluginHandover) {
-    surroundings.log("\(handover.name) is gone and stopped")
+    dependencies.log("\(handover.name) is gone and stopped")
     do {
-      let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
+      let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
       for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
-      taskScope.add { [clock = surroundings.timekeeper.clock] in
+      taskScope.add { [clock = dependencies.timekeeper.clock] in
         await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
       }
     } catch {
-      surroundings.log("\(handover.name) could not be ended: \(error)")
+      dependencies.log("\(handover.name) could not be ended: \(error)")
     }
   }
 
@@ -274,7 +274,7 @@ package actor PluginHost {
   /// For the next daemons, too.
   private func keep(_ name: String, isOff: Bool) async -> String? {
     do {
-      try await surroundings.store.switchOff(name, isOff)
+      try await dependencies.store.switchOff(name, isOff)
       return nil
     } catch {
       return "\(name) stays as it is, since the change could not be stored: \(error)"

@@ -7,7 +7,7 @@ internal import RelayWire
 extension PluginInstance {
   /// Ends a plugin that has had nothing to do for a while. Returns when that has been done, or this is cancelled.
   func endWhenIdle(_ link: PluginLink, _ life: Life) async {
-    let timekeeper = surroundings.timekeeper
+    let timekeeper = dependencies.timekeeper
     while !Task.isCancelled {
       let quiet = link.silence
       guard quiet >= Self.idleLimit, !link.awaitsAnswers else {
@@ -17,7 +17,7 @@ extension PluginInstance {
       }
       // Left over from wishes that have been fulfilled. From here on it may be called, before it has ended even.
       wakes.drain()
-      guard await surroundings.audience.mayEnd(link, wake: { [wakes] in wakes.post(()) }) else {
+      guard await dependencies.audience.mayEnd(link, wake: { [wakes] in wakes.post(()) }) else {
         guard await timekeeper.sleep(for: Self.idleLimit) else { return }
         continue
       }
@@ -38,6 +38,6 @@ extension PluginInstance {
     if link.hasWorked { forgetFailures() }
     enter(.asleep)
     _ = await wakes.next()
-    if stopping { await surroundings.audience.disconnected(link) }
+    if stopping { await dependencies.audience.disconnected(link) }
   }
 }

@@ -16,7 +16,7 @@ extension PluginInstance {
   func greet(_ life: Life, data: String, spool: String) async -> Greeting {
     let state: JSONValue?
     do {
-      state = try await surroundings.store.pluginState(of: name)
+      state = try await dependencies.store.pluginState(of: name)
     } catch {
       return .failure(.failed("its state could not be read: \(error)", worked: false))
     }
@@ -42,7 +42,7 @@ extension PluginInstance {
     PluginLink(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
       spoolFolder: spool, isLocal: false, peer: life.peer,
-      hung: { [weak life] in life?.stop(because: $0) }, log: surroundings.log)
+      hung: { [weak life] in life?.stop(because: $0) }, log: dependencies.log)
   }
 
   private var messenger: Config.Messenger {
@@ -69,7 +69,7 @@ extension PluginInstance {
         "it did not answer the handshake within \(Self.handshakeLimit.forPeople), and was stopped", worked: false)
     case .closed, .notSent:
       // It has closed its output; give it a moment to end, so that the message can say how.
-      let end = await life.explainEnd(within: .seconds(1), clock: surroundings.timekeeper.clock)
+      let end = await life.explainEnd(within: .seconds(1), clock: dependencies.timekeeper.clock)
       return .failed("\(end) before the handshake", worked: false)
     case .refused: return .failed("it refused the handshake: \(error)", worked: false)
     case .unreadable: return .failed("\(error)", worked: false)
@@ -77,7 +77,7 @@ extension PluginInstance {
   }
 
   private func describe(_ problem: ConfigurationProblem) -> String {
-    let place = surroundings.locate(name, problem.path).map { "\($0): " } ?? ""
+    let place = dependencies.locate(name, problem.path).map { "\($0): " } ?? ""
     return "\(place)\(problem.path) \(problem.message)"
   }
 }

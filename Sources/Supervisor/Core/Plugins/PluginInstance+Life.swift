@@ -15,7 +15,7 @@ extension PluginInstance {
     enter(.starting)
     await SpawnGate.shared.wait()
     lastWords.withLock { $0 = [] }
-    let folders = surroundings.folders
+    let folders = dependencies.folders
     let spool = folders.spool(name)
     let data = folders.data(name)
     let adopted = adopted
@@ -42,7 +42,7 @@ extension PluginInstance {
       try life.peer.start()
     } catch {
       life.peer.close()
-      await life.child.tearDown([], clock: surroundings.timekeeper.clock)
+      await life.child.tearDown([], clock: dependencies.timekeeper.clock)
       return .failed("\(error)", worked: false)
     }
     if let adopted { return await serve(makeLink(adopted.about, life, spool: spool), life, adopting: adopted) }
@@ -51,7 +51,7 @@ extension PluginInstance {
       life.peer.close()
       // Requests that came before the handshake hold the peer for as long as they wait.
       for await _ in life.peer.requests {}
-      await life.child.tearDown([.terminate(then: .milliseconds(500))], clock: surroundings.timekeeper.clock)
+      await life.child.tearDown([.terminate(then: .milliseconds(500))], clock: dependencies.timekeeper.clock)
       return ending
     case .success(let link): return await serve(link, life)
     }
@@ -63,27 +63,27 @@ extension PluginInstance {
       .init(
         name: name, path: specification.executable.path,
         environment: ChildEnvironment.plugin(
-          from: surroundings.environment,
-          markers: [surroundings.guardian?.marker ?? "\(Guardian.markerName)=none", marker]),
+          from: dependencies.environment,
+          markers: [dependencies.guardian?.marker ?? "\(Guardian.markerName)=none", marker]),
         directory: data),
-      guardian: surroundings.guardian)
+      guardian: dependencies.guardian)
     let junk = Locked<String?>(nil)
     let peer = JSONRPCConnection(
-      input: pipes.output, output: pipes.input, clock: surroundings.timekeeper.clock, violation: violations(junk))
+      input: pipes.output, output: pipes.input, clock: dependencies.timekeeper.clock, violation: violations(junk))
     return Life(child: child, peer: peer, log: collectLog(pipes.error), marker: marker, junk: junk)
   }
 
   private func goOn(_ handover: PluginHandover) throws -> Life {
-    let child = try ChildProcess.adopt(handover.child, guardian: surroundings.guardian)
+    let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
     let junk = Locked<String?>(nil)
-    let peer = JSONRPCConnection(handover.peer, clock: surroundings.timekeeper.clock, violation: violations(junk))
+    let peer = JSONRPCConnection(handover.peer, clock: dependencies.timekeeper.clock, violation: violations(junk))
     let log = collectLog(handover.errors, held: handover.heldErrors)
     return Life(child: child, peer: peer, log: log, marker: handover.lifeMarker, junk: junk)
   }
 
   /// Reads standard error into the plugin's log, whether or not anything else goes well.
   private func collectLog(_ descriptor: Int32, held: [UInt8] = []) -> LineReader {
-    let file = LogFile(path: surroundings.folders.log(name), limits: surroundings.logLimits)
+    let file = LogFile(path: dependencies.folders.log(name), limits: dependencies.logLimits)
     let lastWords = lastWords
     let reader = LineReader(
       descriptor: descriptor, maximumLineLength: 64 * 1024, held: held, loop: .logs,
@@ -99,7 +99,7 @@ extension PluginInstance {
     do {
       try reader.start()
     } catch {
-      surroundings.log("\(name): its log cannot be collected: \(error)")
+      dependencies.log("\(name): its log cannot be collected: \(error)")
       reader.close()
     }
     return reader
@@ -113,9 +113,9 @@ extension PluginInstance {
     status.kinds = link.about.kinds.map(\.rawValue)
     _ = link.note(adopted.map(\.problem) ?? link.about.problem)
     enter(.running)
-    let audience = surroundings.audience
+    let audience = dependencies.audience
     await audience.connected(link)
-    let timekeeper = surroundings.timekeeper
+    let timekeeper = dependencies.timekeeper
     let why = await withTaskGroup(of: String?.self) { group in
       // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) {

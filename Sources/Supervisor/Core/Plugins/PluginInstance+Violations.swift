@@ -7,7 +7,7 @@ extension PluginInstance {
   /// Tells of what is not part of the protocol, up to a number.
   func violations(_ junk: Locked<String?>) -> @Sendable (JSONRPCConnection.ProtocolViolation) -> Void {
     let count = Locked(0)
-    return { [log = surroundings.log, name] violation in
+    return { [log = dependencies.log, name] violation in
       if case .notProtocol(let beginning) = violation { junk.withLock { $0 = $0 ?? beginning } }
       let number = count.withLock { count in
         count += 1

@@ -21,7 +21,7 @@ package struct PluginSpecification: Sendable, Equatable {
 }
 
 /// What all instances share.
-package struct PluginSurroundings: Sendable {
+package struct PluginDependencies: Sendable {
   package var folders: Folders
   package var guardian: Guardian?
   package var environment: [String: String]
@@ -39,7 +39,7 @@ package struct PluginSurroundings: Sendable {
 package actor PluginInstance {
   package let name: String
   var specification: PluginSpecification
-  let surroundings: PluginSurroundings
+  let dependencies: PluginDependencies
   private var history: RestartPolicy.History
   var status: PluginStatus
   private var stateSince: Duration
@@ -107,38 +107,38 @@ package actor PluginInstance {
   static let mostViolationsTold = 20
 
   package init(
-    _ specification: PluginSpecification, _ surroundings: PluginSurroundings, adopting adopted: PluginHandover? = nil
+    _ specification: PluginSpecification, _ dependencies: PluginDependencies, adopting adopted: PluginHandover? = nil
   ) {
     self.adopted = adopted
     name = specification.name
     self.specification = specification
-    self.surroundings = surroundings
+    self.dependencies = dependencies
     status = PluginStatus(
       name: specification.name, state: .starting, path: specification.executable.path,
       restarts: adopted?.restarts ?? 0)
-    stateSince = surroundings.timekeeper.now()
+    stateSince = dependencies.timekeeper.now()
     history = adopted?.history?.flipped(at: stateSince) ?? RestartPolicy.History()
   }
 
   /// What the next program is to know of earlier ends; its clock may begin anew. It does not know how long this life has
   /// been well.
   var historyForHandover: RestartPolicy.History? {
-    let now = surroundings.timekeeper.now()
-    return now - stateSince < surroundings.restart.healthyAfter ? history.flipped(at: now) : nil
+    let now = dependencies.timekeeper.now()
+    return now - stateSince < dependencies.restart.healthyAfter ? history.flipped(at: now) : nil
   }
 
   package func report() -> PluginStatus {
     var report = status
     report.pid = life?.child.pid
     report.problem = life?.link?.problem ?? status.problem
-    report.since = Double((surroundings.timekeeper.now() - stateSince).components.seconds)
+    report.since = Double((dependencies.timekeeper.now() - stateSince).components.seconds)
     return report
   }
 
   func enter(_ state: PluginStatus.State, problem: String? = nil) {
     status.state = state
     status.problem = problem
-    stateSince = surroundings.timekeeper.now()
+    stateSince = dependencies.timekeeper.now()
   }
 
   // MARK: - Wishes from outside
@@ -158,7 +158,7 @@ package actor PluginInstance {
   func forgetFailures() {
     guard history.failures > 0 else { return }
     history = RestartPolicy.History()
-    surroundings.store.saveBackoffSoon(nil, of: name)
+    dependencies.store.saveBackoffSoon(nil, of: name)
   }
 
   /// Ends the present life in good order and begins another at once.
@@ -171,7 +171,7 @@ package actor PluginInstance {
 
   /// The same for one that has only just been gone on with.
   func restartOnceRunning() async {
-    let timekeeper = surroundings.timekeeper
+    let timekeeper = dependencies.timekeeper
     while life?.link == nil, !stopping { guard await timekeeper.sleep(for: .milliseconds(10)) else { return } }
     await restart()
   }
@@ -190,7 +190,7 @@ package actor PluginInstance {
     }
     life.peer.finish()
     await life.child.tearDown(
-      [.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: surroundings.timekeeper.clock)
+      [.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: dependencies.timekeeper.clock)
   }
 
   // MARK: - The loop of lives
@@ -200,7 +200,7 @@ package actor PluginInstance {
     if adopted == nil { await waitOut() }
     while !stopping, !Task.isCancelled {
       replacing = false
-      let began = surroundings.timekeeper.now()
+      let began = dependencies.timekeeper.now()
       let ending = await live()
       if stopping || Task.isCancelled { break }
       if case .postponed = ending { continue }
@@ -209,7 +209,7 @@ package actor PluginInstance {
         await sleep(link)
         continue
       }
-      let delay = decide(ending, uptime: surroundings.timekeeper.now() - began)
+      let delay = decide(ending, uptime: dependencies.timekeeper.now() - began)
       await pause(delay)
     }
     enter(.stopped)
@@ -221,14 +221,14 @@ package actor PluginInstance {
   /// What a restart of the daemon must not wipe away: a plugin that ends again and again is held back as before.
   private func waitOut() async {
     do {
-      guard let backoff = try await surroundings.store.backoff(of: name) else { return }
+      guard let backoff = try await dependencies.store.backoff(of: name) else { return }
       history.failures = backoff.failures
-      let wait = min(backoff.wait, surroundings.restart.longestDelay)
+      let wait = min(backoff.wait, dependencies.restart.longestDelay)
       guard wait > .zero else { return }
       enter(.waiting, problem: "it failed \(backoff.failures) times before pi-relayd was started")
       await pause(wait)
     } catch {
-      surroundings.log("\(name): how it was held back could not be read: \(error)")
+      dependencies.log("\(name): how it was held back could not be read: \(error)")
     }
   }
 
@@ -261,18 +261,18 @@ package actor PluginInstance {
       enter(.unconfigured, problem: problem)
       return nil
     case .misconfigured(let problem):
-      surroundings.log("\(name): \(problem)")
+      dependencies.log("\(name): \(problem)")
       enter(.misconfigured, problem: problem)
       return nil
     case .failed(let why, let worked):
       status.restarts += 1
-      let decision = surroundings.restart.next(
-        &history, now: surroundings.timekeeper.now(), uptime: uptime, worked: worked,
+      let decision = dependencies.restart.next(
+        &history, now: dependencies.timekeeper.now(), uptime: uptime, worked: worked,
         random: Double.random(in: 0...1))
-      surroundings.store.saveBackoffSoon(
+      dependencies.store.saveBackoffSoon(
         history.failures > 1 ? Backoff(failures: history.failures, wait: decision.delay) : nil, of: name)
       let words = lastWords.withLock { $0.last }.map { "; the last line of its log: \($0)" } ?? ""
-      surroundings.log(
+      dependencies.log(
         "\(name): \(why)\(words); it is started again "
           + (decision.delay == .zero ? "at once" : "in \(decision.delay.forPeople)"))
       enter(decision.failing ? .failing : .waiting, problem: why + words)
@@ -284,7 +284,7 @@ package actor PluginInstance {
     if delay == .zero || stopping || replacing { return }
     // Left over from a wish that the last life has fulfilled already.
     wakes.drain()
-    let timekeeper = surroundings.timekeeper
+    let timekeeper = dependencies.timekeeper
     let wakes = wakes
     await withTaskGroup(of: Void.self) { group in
       group.addTask { _ = await wakes.next() }

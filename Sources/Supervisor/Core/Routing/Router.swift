@@ -3,7 +3,7 @@ internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
-internal import RelayModel
+package import RelayModel
 internal import RelayStore
 internal import RelayText
 internal import RelayTransport
@@ -16,6 +16,7 @@ internal import RelayWire
 /// `ConversationOutput`.
 package actor Router: PluginAudience {
   package let host: SessionHost
+  nonisolated let assistant: AssistantSetup
   let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   let store: any Store
   let services: Services
@@ -74,12 +75,14 @@ package actor Router: PluginAudience {
   static let mostAttachments = 32
 
   init(
-    host: SessionHost, store: any Store, services: Services, folders: Folders, timekeeper: Timekeeper,
+    host: SessionHost, assistant: AssistantSetup, store: any Store, services: Services, folders: Folders,
+    timekeeper: Timekeeper,
     machine: Config.Machine, deliveries: Config.DeliverySettings, redaction: Redaction,
     terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
   ) {
     self.terminalGone = terminalGone
     self.host = host
+    self.assistant = assistant
     self.store = store
     self.services = services
     checkpoints = StreamCheckpoints(folder: folders.streams, log: log)
@@ -89,7 +92,7 @@ package actor Router: PluginAudience {
     self.redaction = redaction
     self.log = log
     watchers = SessionWatchers(dialogs: dialogs)
-    assistantQueue = AssistantQueue(host.assistant.settings, timekeeper, log: log)
+    assistantQueue = AssistantQueue(assistant.settings, timekeeper, log: log)
   }
 
   /// Runs conversations until `stop`.

@@ -148,7 +148,7 @@ final class SessionWatchers: Sendable {
     note(event, of: session)
     switch event {
     case .dialogOpened(let dialog, let message):
-      if DialogRecord.isOwn(dialog) {
+      if dialog.isFromSupervisor {
         if dialogs.takeUp(dialog, session: session) { return }
         // Asked by the program before, in other words.
         endOwnQuestions(of: session, "asked anew")

@@ -28,14 +28,14 @@ extension Session {
     activity = .starting
     var place: Int?
     do {
-      let entered = try await surroundings.places.enter(id) { [emit] in
+      let entered = try await dependencies.places.enter(id) { [emit] in
         emit(.notice("⏳ All agents are busy; this starts when one is free. /stop gives up."))
       }
       place = entered
       try requireOpen()
       // It looks into folders and starts a process: not on the loop.
       let connection = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await start(entered) }
-      await surroundings.places.started(entered)
+      await dependencies.places.started(entered)
       if closed {
         await stopAgent()
         try requireOpen()
@@ -43,7 +43,7 @@ extension Session {
       activity = .idle
       return connection
     } catch {
-      if let place { await surroundings.places.ended(place) }
+      if let place { await dependencies.places.ended(place) }
       connection = nil
       activity = .stopped
       throw error
@@ -51,11 +51,11 @@ extension Session {
   }
 
   private func start(_ place: Int) async throws -> PiConnection {
-    let program = try await surroundings.agents.program()
+    let program = try await dependencies.agents.program()
     agent = program
     try requireOpen()
     let launch = launch(of: program)
-    let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
+    let log = LogFile(path: dependencies.folders.log("session-\(id)"), limits: dependencies.logLimits)
     let marker = "PI_RELAY_SESSION=\(id)"
     var isAlone = true
     if isRestored {
@@ -68,8 +68,8 @@ extension Session {
     let request = ChildProcess.Request(
       name: "session \(name)", path: program.path, arguments: launch.arguments,
       environment: ChildEnvironment.agent(
-        from: surroundings.environment, secrets: surroundings.secretVariables(), additions: launch.environment,
-        markers: [marker] + (surroundings.guardian.map { [$0.marker] } ?? [])),
+        from: dependencies.environment, secrets: dependencies.secretVariables(), additions: launch.environment,
+        markers: [marker] + (dependencies.guardian.map { [$0.marker] } ?? [])),
       directory: directory)
     let connection = try await connect(request, log)
     self.connection = connection
@@ -94,7 +94,7 @@ extension Session {
   func launch(of program: AgentProgram) -> SessionLaunch {
     SessionLaunch(
       program: program, pi: pi, id: id, model: model ?? pi.model, directory: directory, memory: memory,
-      folders: surroundings.folders, surroundings: surroundings.environment)
+      folders: dependencies.folders, inherited: dependencies.environment)
   }
 
   /// Says that the demo agent answers, and why: once for each reason, in whichever session.
@@ -102,9 +102,9 @@ extension Session {
     guard let reason = program.demoReason else { return }
     let text = "This is the demo agent, not a real one: \(reason)"
     do {
-      guard try await surroundings.store.keepNotice(text) else { return }
+      guard try await dependencies.store.keepNotice(text) else { return }
     } catch {
-      surroundings.log("session \(name): that people know of the demo agent could not be stored: \(error)")
+      dependencies.log("session \(name): that people know of the demo agent could not be stored: \(error)")
     }
     emit(.notice(text))
   }
@@ -115,8 +115,8 @@ extension Session {
       try requireOpen()
       do {
         return try PiConnection(
-          request, guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
-          clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
+          request, guardian: dependencies.guardian, log: log, wantsToolImages: wantsToolImages,
+          clock: dependencies.timekeeper.clock, text: { [emit] in emit(.text($0)) })
       } catch SpawnError.postponed {
         // Closed again before this went through.
       }
@@ -128,8 +128,8 @@ extension Session {
   ///
   /// - Returns: false when one does not end.
   private func waitForAgents(marked marker: String) async -> Bool {
-    guard let guardian = surroundings.guardian else { return true }
-    let timekeeper = surroundings.timekeeper
+    guard let guardian = dependencies.guardian else { return true }
+    let timekeeper = dependencies.timekeeper
     for attempt in 0..<500 {
       let signal = attempt < 300 ? 0 : SIGKILL
       // Looks at every process there is: not on the loop.
@@ -139,7 +139,7 @@ extension Session {
       if count == 0 { return true }
       guard await timekeeper.sleep(for: .milliseconds(10)) else { return false }
     }
-    surroundings.log("session \(name): an agent of an earlier daemon does not end")
+    dependencies.log("session \(name): an agent of an earlier daemon does not end")
     return false
   }
 
@@ -149,7 +149,7 @@ extension Session {
   private func trimPartialLines(of files: [String]) async throws {
     for file in files {
       guard let partial = PartialLine(of: file) else { continue }
-      guard await surroundings.timekeeper.sleep(for: .milliseconds(200)) else { return }
+      guard await dependencies.timekeeper.sleep(for: .milliseconds(200)) else { return }
       if PartialLine(of: file) == partial { try partial.cut() }
     }
   }
@@ -164,7 +164,7 @@ extension Session {
     let place = place
     let exit = await connection.stop()
     // Before who waits for the place is told that there is none.
-    if let place { await surroundings.places.ended(place) }
+    if let place { await dependencies.places.ended(place) }
     // A run that was in progress, as when the session is closed, ends with it; one that has begun since does not.
     if run != nil, runNumber == number { endRun(.died(exit, connection.lastError)) }
   }
@@ -193,22 +193,22 @@ extension Session {
       guard run?.prompt.life.evidence.interruption == nil, !closed else { return false }
       do {
         var found: [DispatchedMessage: TranscriptLookup] = [:]
-        for (one, words) in try await surroundings.store.dispatching(to: id) {
+        for (one, words) in try await dependencies.store.dispatching(to: id) {
           let lookup = await lookUp(after: one.position, connection)
           let provesNothing = lookup == .absent ? await mayBeCommandOfExtension(words) : false
           found[one] = provesNothing ? .inconclusive : lookup
           if earlyEnding != nil || connection.hasEnded { return false }
         }
         let changes = found.mapValues { MessageLifecycle.change(of: $0) }
-        try await surroundings.store.resolve(changes, in: id)
+        try await dependencies.store.resolve(changes, in: id)
         holdings = Dictionary(found.map { ($0.key.message, $0.value) }, uniquingKeysWith: { $1 })
       } catch {
         if !hasTold {
-          surroundings.log("session \(name): a message waits until it can be stored what the session has: \(error)")
+          dependencies.log("session \(name): a message waits until it can be stored what the session has: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
-        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return false }
+        guard await dependencies.timekeeper.sleep(for: .seconds(1)) else { return false }
       }
     }
     return true

@@ -28,7 +28,7 @@ extension Session {
       return await withTaskExecutorPreference(globalConcurrentExecutor) { access(file, F_OK) != 0 }
     }
     let program: AgentProgram
-    do { program = try await surroundings.agents.program() } catch { return false }
+    do { program = try await dependencies.agents.program() } catch { return false }
     let launch = launch(of: program)
     return await withTaskExecutorPreference(globalConcurrentExecutor) { launch.hasSavedNothing }
   }

@@ -20,14 +20,14 @@ extension Session {
       }
     }
     connection.stopListening()
-    let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: surroundings.timekeeper.clock)
-    if settings.leftovers == .kill, let guardian = surroundings.guardian {
+    let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: dependencies.timekeeper.clock)
+    if settings.leftovers == .kill, let guardian = dependencies.guardian {
       // Looks at every process there is: not on the loop.
       await withTaskExecutorPreference(globalConcurrentExecutor) {
         _ = guardian.endLeftovers(of: marker, signal: SIGKILL)
       }
     }
-    await surroundings.places.ended(place)
+    await dependencies.places.ended(place)
     await connection.readErrors()
     ended(connection, exit)
   }
@@ -68,7 +68,7 @@ extension Session {
   private func endWhenQuiet() {
     quietNumber += 1
     let mine = quietNumber
-    taskScope.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
       if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietly(mine) }
     }
   }

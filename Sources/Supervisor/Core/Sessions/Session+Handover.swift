@@ -52,7 +52,7 @@ extension Session {
     guard let agent, let handover = await connection.hold(), self.connection === connection, isBetweenEvents else {
       return .busy
     }
-    let now = surroundings.timekeeper.now()
+    let now = dependencies.timekeeper.now()
     return .ready(
       SessionHandover(
         id: id, connection: handover, program: agent, state: state, lastLeaf: lastLeaf, settles: settles,
@@ -75,10 +75,10 @@ extension Session {
 
   /// Goes on with the agent of the program before. Before `work` begins.
   func adopt(_ handover: SessionHandover) async throws {
-    let log = LogFile(path: surroundings.folders.log("session-\(id)"), limits: surroundings.logLimits)
+    let log = LogFile(path: dependencies.folders.log("session-\(id)"), limits: dependencies.logLimits)
     let connection = try PiConnection(
-      handover.connection, guardian: surroundings.guardian, log: log, wantsToolImages: wantsToolImages,
-      clock: surroundings.timekeeper.clock, text: { [emit] in emit(.text($0)) })
+      handover.connection, guardian: dependencies.guardian, log: log, wantsToolImages: wantsToolImages,
+      clock: dependencies.timekeeper.clock, text: { [emit] in emit(.text($0)) })
     self.connection = connection
     isRestored = false
     holdings = nil
@@ -88,11 +88,11 @@ extension Session {
     settles = handover.settles
     restarts = handover.restarts
     run = handover.run
-    run?.adopt(now: surroundings.timekeeper.now())
+    run?.adopt(now: dependencies.timekeeper.now())
     activity = run == nil ? .idle : .working
     if run != nil { runNumber += 1 }
     for dialog in handover.dialogs { keepOpen(dialog, waited: handover.waited?[dialog.id] ?? .zero) }
-    let place = await surroundings.places.adopt()
+    let place = await dependencies.places.adopt()
     self.place = place
     taskScope.add(on: EventLoop.shared) { [self] in
       await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)

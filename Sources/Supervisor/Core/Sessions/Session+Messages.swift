@@ -66,9 +66,9 @@ extension Session {
     var prompt = prompt
     guard let change = prompt.life.take(.steered)?.persist else { return .refused }
     do {
-      try await surroundings.store.advance(prompt.key, change, in: id)
+      try await dependencies.store.advance(prompt.key, change, in: id)
     } catch {
-      surroundings.log("session \(name): a message was not given to the working agent: \(error)")
+      dependencies.log("session \(name): a message was not given to the working agent: \(error)")
       return .refused
     }
     guard run?.takesSteering == true, self.connection === connection else { return await refuseSteering(prompt) }
@@ -157,7 +157,7 @@ extension Session {
     // Too late: it ends only if it turns out not to have arrived.
     guard let reaction = run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
     withdrawQuestions("the message was withdrawn")
-    await surroundings.places.giveUp(id)
+    await dependencies.places.giveUp(id)
     return .done
   }
 }

@@ -53,11 +53,11 @@ extension Session {
   }
 
   private func watchTime(_ number: Int, _ over: Mailbox<Void>) {
-    guard let limit = settings.callTimeout, let left = run?.timeLeft(of: limit, now: surroundings.timekeeper.now())
+    guard let limit = settings.callTimeout, let left = run?.timeLeft(of: limit, now: dependencies.timekeeper.now())
     else {
       return
     }
-    taskScope.add(on: EventLoop.shared) { [self, clock = surroundings.timekeeper.clock] in
+    taskScope.add(on: EventLoop.shared) { [self, clock = dependencies.timekeeper.clock] in
       do {
         try await withDeadline(left, clock: clock) { _ = await over.next() }
       } catch {
@@ -81,7 +81,7 @@ extension Session {
       await settleHandled(connection, number)
     } catch {
       guard error != .ended, isCurrent(number) else { return }
-      surroundings.log("session \(name): a message could not be given to pi, which is ended: \(error)")
+      dependencies.log("session \(name): a message could not be given to pi, which is ended: \(error)")
       connection.child.signal(SIGKILL)
     }
   }
@@ -90,7 +90,7 @@ extension Session {
   private func watchStart(_ connection: PiConnection, _ number: Int, _ over: Mailbox<Void>) async {
     while true {
       do {
-        try await withDeadline(pi.answerTimeout, clock: surroundings.timekeeper.clock) { _ = await over.next() }
+        try await withDeadline(pi.answerTimeout, clock: dependencies.timekeeper.clock) { _ = await over.next() }
         return
       } catch is CancellationError {
         return
@@ -99,7 +99,7 @@ extension Session {
       }
       guard isCurrent(number), run?.started == false else { return }
       guard openDialogs.isEmpty, run?.isAnswered != true else { continue }
-      surroundings.log("session \(name): pi took no message within \(pi.answerTimeout.forPeople) and is ended")
+      dependencies.log("session \(name): pi took no message within \(pi.answerTimeout.forPeople) and is ended")
       connection.child.signal(SIGKILL)
       return
     }

@@ -30,7 +30,7 @@ extension Session {
 
   /// - Parameter waited: how long it had waited in earlier processes.
   func keepOpen(_ dialog: PiDialog, waited: Duration = .zero) {
-    openDialogs[dialog.id] = OpenDialog(dialog: dialog, began: surroundings.timekeeper.now() - waited)
+    openDialogs[dialog.id] = OpenDialog(dialog: dialog, began: dependencies.timekeeper.now() - waited)
     if let timeout = dialog.timeout {
       expire(after: .milliseconds(timeout) - waited) { await $0.expire(dialog.id) }
     } else if let limit = settings.questionTimeout {
@@ -39,7 +39,7 @@ extension Session {
   }
 
   private func expire(after limit: Duration, _ body: @escaping @Sendable (Session) async -> Void) {
-    taskScope.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
       if await timekeeper.sleep(for: max(.zero, limit)) { await body(self) }
     }
   }
@@ -80,7 +80,7 @@ extension Session {
 
   func nextQuestion() -> String {
     defer { questionNumber += 1 }
-    return "\(DialogRecord.ownPrefix)\(questionNumber)"
+    return "\(PiDialog.supervisorPrefix)\(questionNumber)"
   }
 
   /// Asks the person something of the session's own.
@@ -115,4 +115,12 @@ extension Session {
 
   /// Whether the message at the head waits for a person's decision, and everything behind it does too.
   var awaitsDecision: Bool { questions.keys.contains { $0 != silenceQuestion } }
+}
+
+extension PiDialog {
+  /// An agent names its questions otherwise.
+  fileprivate static let supervisorPrefix = "relay-question-"
+
+  /// Whether the supervisor asks this, not an agent.
+  package var isFromSupervisor: Bool { id.hasPrefix(Self.supervisorPrefix) }
 }

@@ -22,7 +22,7 @@ extension Session {
   /// Watches a run until `over` is closed.
   func watchSilence(_ number: Int, _ over: Mailbox<Void>) {
     guard let limit = settings.silenceTimeout else { return }
-    taskScope.add(on: EventLoop.shared) { [self, timekeeper = surroundings.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
       var wait = limit
       while true {
         do {

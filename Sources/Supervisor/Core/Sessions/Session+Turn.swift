@@ -27,7 +27,7 @@ extension Session {
   func perform(_ prompt: Prompt) async {
     var prompt = prompt
     var next = prompt.life.take(.turn)?.next ?? .leave
-    run = SessionRun(prompt: prompt, began: surroundings.timekeeper.now())
+    run = SessionRun(prompt: prompt, began: dependencies.timekeeper.now())
     earlyEnding = nil
     runNumber += 1
     emit(.runStarted(prompt.key, text: prompt.typed))
@@ -52,7 +52,7 @@ extension Session {
   func take(_ event: MessageLifecycle.Event) async -> MessageLifecycle.Next {
     guard let key = run?.prompt.key else { return .leave }
     guard let reaction = run?.prompt.life.take(event) else {
-      surroundings.log("session \(name): \(event) means nothing to a message that is \(run?.prompt.life.state as Any)")
+      dependencies.log("session \(name): \(event) means nothing to a message that is \(run?.prompt.life.state as Any)")
       return .leave
     }
     if let change = reaction.persist { await advance(key, change) }
@@ -90,13 +90,13 @@ extension Session {
       return .agentReady
     } catch {
       turn.why = "\(error)"
-      surroundings.log("session \(name): the agent did not start: \(error)")
+      dependencies.log("session \(name): the agent did not start: \(error)")
       return .agentUnavailable
     }
   }
 
   private func ask(_ question: MessageLifecycle.Question, _ turn: Turn) async -> MessageLifecycle.Choice? {
-    let words = surroundings.quote((run?.prompt ?? turn.prompt).typed, 200)
+    let words = dependencies.quote((run?.prompt ?? turn.prompt).typed, 200)
     let (text, choices): (String, [(MessageLifecycle.Choice, String)])
     switch question {
     case .agentUnavailable:
@@ -146,14 +146,14 @@ extension Session {
     var hasTold = false
     while let run, run.prompt.life.evidence.interruption == nil, !closed {
       do {
-        return try await surroundings.store.advance(run.prompt.key, change, in: id)
+        return try await dependencies.store.advance(run.prompt.key, change, in: id)
       } catch {
         if !hasTold {
-          surroundings.log("session \(name): a message is not given to the agent before that is stored: \(error)")
+          dependencies.log("session \(name): a message is not given to the agent before that is stored: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
-        guard await surroundings.timekeeper.sleep(for: .seconds(1)) else { return }
+        guard await dependencies.timekeeper.sleep(for: .seconds(1)) else { return }
       }
     }
   }
@@ -195,7 +195,7 @@ extension Session {
     if closed { await dropAll(steering) } else { await requeue(steering) }
     guard run?.prompt.life.evidence.interruption == nil, !closed else { return }
     restarts += 1
-    surroundings.log("session \(name): pi ended in mid-run with \(why)")
+    dependencies.log("session \(name): pi ended in mid-run with \(why)")
   }
 
   private func returnToQueue(_ turn: Turn) {
@@ -221,7 +221,7 @@ extension Session {
     case .setAside:
       return .failed(
         "The agent ended twice (\(turn.why)) before it was seen to take this message, so the message was set aside: "
-          + surroundings.quote(prompt.typed, 200))
+          + dependencies.quote(prompt.typed, 200))
     case .aborted, .withdrawn: return .aborted
     case .notTaken: return .withdrawn
     case .withdrawalUncertain:
@@ -245,7 +245,7 @@ extension Session {
   /// Files are read and encoded: not on the loop.
   func prepared(_ prompt: Prompt) async -> PreparedPrompt {
     guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
-    return await withTaskExecutorPreference(globalConcurrentExecutor) { await surroundings.prepare(prompt) }
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { await dependencies.prepare(prompt) }
   }
 
 }

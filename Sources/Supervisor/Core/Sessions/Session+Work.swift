@@ -34,7 +34,7 @@ extension Session {
         restartsForModel = false
         await stopAgent()
       }
-      if queue.isEmpty { await surroundings.places.becameIdle() }
+      if queue.isEmpty { await dependencies.places.becameIdle() }
     }
     await stopAgent()
     workIsOver = true
@@ -59,7 +59,7 @@ extension Session {
     do {
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try memory?.forget() }
     } catch {
-      surroundings.log("session \(name): what was said could not be removed: \(error)")
+      dependencies.log("session \(name): what was said could not be removed: \(error)")
     }
   }
 
@@ -69,9 +69,9 @@ extension Session {
       return
     }
     let wakes = wakes
-    let woken: Void?? = try? await withDeadline(limit, clock: surroundings.timekeeper.clock) { await wakes.next() }
+    let woken: Void?? = try? await withDeadline(limit, clock: dependencies.timekeeper.clock) { await wakes.next() }
     if woken == nil, !closed, isIdle {
-      surroundings.log("session \(name): idle for \(limit.forPeople), its agent is ended until it is needed")
+      dependencies.log("session \(name): idle for \(limit.forPeople), its agent is ended until it is needed")
       await stopAgent()
     }
   }

@@ -31,7 +31,7 @@ package actor Session {
   let home: ConversationKey?
   /// Nil: what was said is kept for ever, where pi keeps it.
   let memory: SessionMemory?
-  let surroundings: SessionSurroundings
+  let dependencies: SessionDependencies
   let taskScope: TaskScope
   nonisolated let emit: @Sendable (SessionEvent) -> Void
 
@@ -103,7 +103,7 @@ package actor Session {
 
   init(
     _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: SessionMemory? = nil,
-    surroundings: SessionSurroundings, taskScope: TaskScope, isRestored: Bool = false,
+    dependencies: SessionDependencies, taskScope: TaskScope, isRestored: Bool = false,
     emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
     id = record.id
@@ -117,7 +117,7 @@ package actor Session {
     self.memory = memory
     self.pi = pi
     self.settings = settings
-    self.surroundings = surroundings
+    self.dependencies = dependencies
     self.taskScope = taskScope
     self.isRestored = isRestored
     holdings = isRestored ? nil : [:]
@@ -168,14 +168,14 @@ package actor Session {
       guard compaction != nil else { return .nothing }
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
       compaction = .stopped
-      await surroundings.places.giveUp(id)
+      await dependencies.places.giveUp(id)
       await stopAgent()
       return .compaction
     }
     // A step of the turn that has not reached pi yet ends with this.
     run?.prompt.life.take(.aborted)
     withdrawQuestions("the run was stopped")
-    await surroundings.places.giveUp(id)
+    await dependencies.places.giveUp(id)
     guard let connection else { return .run }
     cancelDialogs("the run was stopped")
     let steering = run?.removeSteering() ?? []
@@ -193,7 +193,7 @@ package actor Session {
       _ = try await connection.send(.abort, within: Self.abortLimit)
     } catch .timedOut {
       guard runNumber == number, run != nil else { return }
-      surroundings.log("session \(name): pi did not stop within \(Self.abortLimit.forPeople) and is ended")
+      dependencies.log("session \(name): pi did not stop within \(Self.abortLimit.forPeople) and is ended")
       connection.child.signal(SIGKILL)
     } catch {
       // It has ended: the run has too.
@@ -218,7 +218,7 @@ package actor Session {
       try connection.answer(dialog, answer)
       return true
     } catch {
-      surroundings.log("session \(name): an answer could not be given: \(error)")
+      dependencies.log("session \(name): an answer could not be given: \(error)")
       return false
     }
   }
@@ -259,7 +259,7 @@ package actor Session {
       return
     }
     shownModel = model
-    surroundings.store.keepShownModelSoon(model, of: id)
+    dependencies.store.keepShownModelSoon(model, of: id)
     emit(.nameOrModelChanged)
   }
 
@@ -300,7 +300,7 @@ package actor Session {
     run?.prompt.life.take(.aborted)
     withdrawQuestions("the session was closed")
     wakes.close()
-    await surroundings.places.giveUp(id)
+    await dependencies.places.giveUp(id)
     for work in dropped {
       switch work {
       case .prompt(var prompt):
@@ -314,7 +314,7 @@ package actor Session {
     // The run in progress still has to say how it ended.
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
     do { try memory?.forget() } catch {
-      surroundings.log("session \(name): what was said could not be removed: \(error)")
+      dependencies.log("session \(name): what was said could not be removed: \(error)")
     }
   }
 
@@ -347,7 +347,7 @@ package actor Session {
     queue = []
     withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
-    await surroundings.places.giveUp(id)
+    await dependencies.places.giveUp(id)
     cancelDialogs("pi-relayd is stopping, and the agent with it")
     await stopAgent()
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
@@ -357,17 +357,17 @@ package actor Session {
   /// Stores the end of a message.
   func store(_ end: MessageEnd) async {
     do {
-      try await surroundings.store.end(end)
+      try await dependencies.store.end(end)
     } catch {
-      surroundings.log("session \(name): the end of a message could not be stored: \(error)")
+      dependencies.log("session \(name): the end of a message could not be stored: \(error)")
     }
   }
 
   func advance(_ message: MessageKey, _ change: StageChange) async {
     do {
-      try await surroundings.store.advance(message, change, in: id)
+      try await dependencies.store.advance(message, change, in: id)
     } catch {
-      surroundings.log("session \(name): the state of a message could not be stored: \(error)")
+      dependencies.log("session \(name): the state of a message could not be stored: \(error)")
     }
   }
 }

@@ -2,7 +2,7 @@ internal import AgentRuntime
 internal import FoundationEssentials
 internal import ProcessSupervision
 internal import RelayConcurrency
-package import RelayConfig
+internal import RelayConfig
 package import RelayModel
 internal import RelayStore
 internal import RelayText
@@ -10,29 +10,30 @@ internal import RelayTransport
 
 /// All sessions of this daemon.
 package actor SessionHost {
-  private let settings: Config.Sessions
-  private let pi: Config.Pi
-  let surroundings: SessionSurroundings
-  nonisolated let assistant: AssistantSetup
+  private let ordinaryProfile: SessionProfile
+  private let assistantProfile: SessionProfile
   private let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   private var sessions: [String: Session] = [:]
   private var order: [String] = []
   /// Those that no daemon takes up again: they end with what they were begun for.
   private(set) var passing: [Session] = []
 
-  package init(
-    pi: Config.Pi, settings: Config.Sessions, surroundings: SessionSurroundings, assistant: AssistantSetup
-  ) {
-    self.assistant = assistant
-    self.pi = pi
-    self.settings = settings
-    self.surroundings = surroundings
+  /// - Parameters:
+  ///   - ordinary: of sessions without a role.
+  ///   - assistants: of sessions with one.
+  package init(ordinary: SessionProfile, assistants: SessionProfile) {
+    ordinaryProfile = ordinary
+    assistantProfile = assistants
   }
+
+  nonisolated var dependencies: SessionDependencies { ordinaryProfile.dependencies }
+
+  private func profile(for role: SessionRole?) -> SessionProfile { role == nil ? ordinaryProfile : assistantProfile }
 
   /// Runs every session's work until `stop`.
   package func run() async {
-    await surroundings.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: false) }
-    await assistant.surroundings.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: true) }
+    await dependencies.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: false) }
+    await assistantProfile.dependencies.places.whenFull { [weak self] in await self?.makeRoom(amongAssistants: true) }
     await taskScope.run()
   }
 
@@ -56,7 +57,7 @@ package actor SessionHost {
 
   /// Brings back the sessions of the daemon before this one; their agents sleep.
   package func restore(emit: @escaping @Sendable (String, SessionEvent) -> Void) async throws {
-    for record in try await surroundings.store.sessions() where sessions[record.id] == nil {
+    for record in try await dependencies.store.sessions() where sessions[record.id] == nil {
       _ = add(record, isRestored: true, emit)
     }
   }
@@ -75,15 +76,15 @@ package actor SessionHost {
   private func make(
     _ record: SessionRecord, isRestored: Bool = false, _ emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) -> Session {
-    let isAssistant = record.role != nil
+    let profile = profile(for: record.role)
     return Session(
-      record, pi: isAssistant ? assistant.pi : pi, settings: isAssistant ? assistant.sessions : settings,
-      memory: assistant.memory(of: record), surroundings: isAssistant ? assistant.surroundings : surroundings,
+      record, pi: profile.pi, settings: profile.settings, memory: profile.retention(record),
+      dependencies: profile.dependencies,
       taskScope: taskScope, isRestored: isRestored, emit: { emit(record.id, $0) })
   }
 
   private func usualDirectory(for role: SessionRole?) -> String {
-    (role == nil ? settings : assistant.sessions).directory ?? surroundings.environment["HOME"] ?? "/"
+    profile(for: role).settings.directory ?? dependencies.environment["HOME"] ?? "/"
   }
 
   /// A session for one message of nobody's, which is not listed and knows of nothing else.
@@ -107,9 +108,9 @@ package actor SessionHost {
 
   private func save(_ record: SessionRecord) async {
     do {
-      try await surroundings.store.saveSession(record)
+      try await dependencies.store.saveSession(record)
     } catch {
-      surroundings.log("session \(record.name) was not stored and would not outlive this daemon: \(error)")
+      dependencies.log("session \(record.name) was not stored and would not outlive this daemon: \(error)")
     }
   }
 
@@ -124,14 +125,14 @@ package actor SessionHost {
   }
 
   /// Where people may have a session begun from chat, links resolved; nil where they may not.
-  func workplace(_ folder: String) -> String? { SessionRoots.resolved(folder, within: settings.roots) }
+  func workplace(_ folder: String) -> String? { SessionRoots.resolved(folder, within: ordinaryProfile.settings.roots) }
 
-  func tell(_ text: String) { surroundings.log(text) }
+  func tell(_ text: String) { dependencies.log(text) }
 
   func end(_ handover: ChildProcess.Handover) {
     do {
-      let child = try ChildProcess.adopt(handover, guardian: surroundings.guardian)
-      taskScope.add { [clock = surroundings.timekeeper.clock] in
+      let child = try ChildProcess.adopt(handover, guardian: dependencies.guardian)
+      taskScope.add { [clock = dependencies.timekeeper.clock] in
         await child.tearDown([.wait(.seconds(3))], clock: clock)
       }
     } catch {
@@ -172,9 +173,9 @@ package actor SessionHost {
     order.removeAll { $0 == session.id }
     await session.close()
     do {
-      try await surroundings.store.removeSession(session.id)
+      try await dependencies.store.removeSession(session.id)
     } catch {
-      surroundings.log("that session \(session.id) is closed could not be stored: \(error)")
+      dependencies.log("that session \(session.id) is closed could not be stored: \(error)")
     }
   }
 
@@ -185,15 +186,15 @@ package actor SessionHost {
 
   /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
   package func stop(drain: Duration) async -> [String] {
-    let clock = surroundings.timekeeper
+    let clock = dependencies.timekeeper
     let deadline = clock.now() + drain
     while clock.now() < deadline, await isAnyBusy() {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
     }
     let sessions = all() + passing
     for session in sessions { await session.willPark() }
-    await surroundings.places.close()
-    await assistant.surroundings.places.close()
+    await dependencies.places.close()
+    await assistantProfile.dependencies.places.close()
     let cut = await withTaskGroup(of: String?.self) { group in
       for session in sessions { group.addTask { await session.park() } }
       var lines: [String] = []

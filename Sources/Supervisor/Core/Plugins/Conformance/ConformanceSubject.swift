@@ -14,7 +14,7 @@ enum ConformanceStop: Error {
 
 /// The plugin that is tried, over several lives.
 final class ConformanceSubject: Sendable {
-  /// What is tried, and in which surroundings.
+  /// What is tried, and in which dependencies.
   struct Launch: Sendable {
     var path: String
     var config: JSONValue

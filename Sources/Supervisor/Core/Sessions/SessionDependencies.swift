@@ -9,7 +9,7 @@ package import RelayStore
 internal import RelayText
 
 /// What all sessions share.
-package struct SessionSurroundings: Sendable {
+package struct SessionDependencies: Sendable {
   package var folders: Folders
   package var guardian: Guardian?
   package var environment: [String: String]
