@@ -61,7 +61,8 @@ let package = Package(
     .systemLibrary(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
-      name: "RelayConfig", dependencies: ["CYAML", "RelayText", "RelayWire"], path: "Sources/Supervisor/Config",
+      name: "RelayConfig", dependencies: ["CYAML", "PluginConformance", "RelayText", "RelayWire"],
+      path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
       name: "CSQLite", path: "Sources/Supervisor/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -94,11 +95,27 @@ let package = Package(
         "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
     .target(
+      name: "AgentSessions",
+      dependencies: [
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+      ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
+    .target(
+      name: "PluginRuntime",
+      dependencies: [
+        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+      ], path: "Sources/Supervisor/PluginRuntime", swiftSettings: strict),
+    .target(
+      name: "PluginConformance",
+      dependencies: ["CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
+      path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
+    .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "DequeModule", package: "swift-collections"),
+        "AgentRuntime", "AgentSessions", "CLinux", "PiRPC", "PluginConformance", "PluginRuntime", "ProcessSupervision",
+        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
+        "RelayTransport", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
     .target(
@@ -106,9 +123,9 @@ let package = Package(
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "AgentRuntime", "CEdit", "CLinux", "Formatter", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
-        "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "Supervisor",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "AgentRuntime", "CEdit", "CLinux", "Formatter", "PluginConformance", "PluginRuntime", "ProcessSupervision",
+        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+        "Supervisor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
     .executableTarget(name: "pi-relay-guardian", dependencies: ["CLinux"], path: "Sources/guardian"),
@@ -193,8 +210,8 @@ let package = Package(
     .testTarget(
       name: "ProcessSupervisionTests",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayText", "RelayTransport", "RelayWire",
-        "Supervisor", "TestSupport", "misbehaving-child",
+        "CLinux", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayText",
+        "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child",
       ], swiftSettings: strict),
     .testTarget(
       name: "AgentRuntimeTests",
@@ -202,12 +219,23 @@ let package = Package(
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
+      name: "AgentSessionsTests",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-demo-agent",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "PluginRuntimeTests",
+      dependencies: [
+        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice",
+      ], swiftSettings: strict),
+    .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "Supervisor", "TestSupport",
-        "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
-        .product(name: "DequeModule", package: "swift-collections"),
+        "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayText",
+        "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
+        "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
     .testTarget(
@@ -222,17 +250,17 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport", "RelayWire", "Supervisor",
-        "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian",
-        "pi-relayd",
+        "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport", "RelayWire",
+        "Supervisor", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
+        "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CLinux", "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
-        "RelayTransport", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice",
-        "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian",
-        "pi-relayd",
+        "AgentSessions", "CLinux", "Drills", "PluginConformance", "PluginRuntime", "ProcessSupervision",
+        "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "Supervisor",
+        "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-discord",
+        "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(

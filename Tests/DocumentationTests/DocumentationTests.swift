@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PluginConformance
 import RelayConfig
 import RelayWire
 import Supervisor

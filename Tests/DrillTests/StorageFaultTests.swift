@@ -7,6 +7,7 @@ import RelayHome
 import RelayModel
 import RelayTransport
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

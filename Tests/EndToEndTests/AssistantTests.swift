@@ -3,6 +3,7 @@ import Glibc
 import ProcessSupervision
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PluginRuntime
 import ProcessSupervision
 import RelayHome
 import RelayModel

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

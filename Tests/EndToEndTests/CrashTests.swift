@@ -1,6 +1,7 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import PluginRuntime
 import ProcessSupervision
 import RelayHome
 import RelayModel

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

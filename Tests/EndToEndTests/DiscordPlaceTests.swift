@@ -1,3 +1,4 @@
+import AgentSessions
 import FoundationEssentials
 import ProcessSupervision
 import RelayHome

@@ -4,6 +4,7 @@ import RelayConcurrency
 import RelayHome
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import ProcessSupervision
 import RelayHome
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Glibc
 import RelayHome
 import RelayStore
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

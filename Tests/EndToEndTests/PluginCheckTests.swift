@@ -207,7 +207,7 @@ extension EndToEnd {
       ),
       (
         "saves-too-much",
-        "asks the host only for what there is — state.save: the state is over 262144 bytes",
+        "asks the host only for what there is — state.save: the state is over 256 KiB",
         "Every request and its result"
       ),
       (

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PluginConformance
 import ProcessSupervision
 import RelayHome
 import RelayModel

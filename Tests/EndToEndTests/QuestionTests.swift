@@ -1,6 +1,7 @@
 import Glibc
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

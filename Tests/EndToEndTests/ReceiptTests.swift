@@ -1,5 +1,6 @@
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

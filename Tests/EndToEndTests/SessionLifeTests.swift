@@ -4,6 +4,7 @@ import RelayHome
 import RelayModel
 import RelayStore
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

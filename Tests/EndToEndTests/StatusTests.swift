@@ -1,6 +1,7 @@
 import ProcessSupervision
 import RelayModel
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

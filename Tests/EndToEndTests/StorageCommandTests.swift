@@ -3,6 +3,7 @@ import Glibc
 import ProcessSupervision
 import RelayHome
 import RelayWire
+import Supervisor
 import TestSupport
 import Testing
 

@@ -1,13 +1,13 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import PluginRuntime
 import ProcessSupervision
 import RelayConcurrency
 import RelayLogging
 import RelayText
 import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

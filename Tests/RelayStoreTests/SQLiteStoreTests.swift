@@ -295,7 +295,11 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await again("1") == nil)
     #expect(
       try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("3"), message("new")])
-    // Nor are they kept for an instance that will not be back.
+    // Nor are they kept for a message that is deleted, or for an instance that will not be back.
+    _ = try await store.accept(message("4"), state: nil)
+    try await store.end(MessageEnd(message("4").key, .interrupted, keepsWords: true))
+    try await store.withdraw(message("4").key)
+    #expect(try await again("4") == nil)
     try await store.end(MessageEnd(message("3").key, .interrupted, keepsWords: true))
     try await store.forget(instance: "discord.default")
     #expect(try await again("3") == nil)

@@ -20,6 +20,8 @@ import Testing
     #expect(Duration(seconds: .nan) == .zero)
     #expect(Duration(seconds: .infinity) == .zero)
     #expect(Duration(seconds: 1e300).forPeople.hasSuffix(" h"))
+    #expect(Duration.milliseconds(Int.max).forPeople.hasSuffix(" h"))
+    #expect(Duration.seconds(Int64.max).forPeople.hasSuffix(" h"))
   }
 
   @Test(arguments: [

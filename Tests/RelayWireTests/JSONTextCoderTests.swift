@@ -143,4 +143,13 @@ import Testing
     let text = Array(String(repeating: "[", count: 100_000).utf8)
     #expect(throws: DecodingError.self) { try JSONCoding.decode([Int].self, from: text) }
   }
+
+  @Test func `a number of many digits is not repeated in the error`() {
+    let digits = [UInt8](repeating: UInt8(ascii: "9"), count: 1_000_000)
+    #expect {
+      try JSONCoding.decode(Int.self, from: digits)
+    } throws: { error in
+      "\(error)".utf8.count < 1_000
+    }
+  }
 }

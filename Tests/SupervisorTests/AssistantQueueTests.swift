@@ -1,3 +1,4 @@
+import AgentSessions
 import RelayConcurrency
 import RelayConfig
 import RelayStore

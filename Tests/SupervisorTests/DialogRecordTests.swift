@@ -19,7 +19,7 @@ import Testing
       record.read("Dark purple,\nplease") == .answer(.value("Dark purple,\nplease"), label: "Dark purple,\nplease"))
     #expect(record.read("3 days") == .answer(.value("3 days"), label: "3 days"))
     #expect(record.read("/cancel") == .answer(.cancelled, label: "cancelled"))
-    for number in ["0", "3", "-1", "99."] {
+    for number in ["0", "3", "-1", "99.", "\(Int.min)"] {
       guard case .unclear = record.read(number) else {
         Issue.record("\(number) was taken for an answer")
         continue
@@ -27,8 +27,15 @@ import Testing
     }
   }
 
+  @Test func `a button with a number that no question has is no longer valid`() {
+    let record = record("q", title: "Which?", ["a", "b"])
+    for number in [Int.min, -1, 0, 3, Int.max] {
+      #expect(record.read(button: number) == .unclear(hint: "That button is no longer valid."))
+    }
+  }
+
   @Test func `a question of our own takes its options only`() {
-    let record = record(DialogRecord.ownPrefix + "1", title: "Run again?", ["Run again", "Drop"])
+    let record = record("relay-question-1", title: "Run again?", ["Run again", "Drop"])
     guard case .unclear(let hint) = record.read("perhaps later") else {
       Issue.record("it was taken for an answer")
       return

@@ -1,3 +1,4 @@
+import AgentSessions
 import DequeModule
 import RelayConcurrency
 import RelayStore

@@ -2,6 +2,7 @@ import FoundationEssentials
 import RelayWire
 import Testing
 
+@testable import AgentSessions
 @testable import RelayModel
 @testable import Supervisor
 
@@ -14,6 +15,26 @@ import Testing
         id: UUID().uuidString.lowercased(), name: "\(name)-\(number)", directory: "/", activity: .idle,
         model: String(repeating: "m", count: 200), pid: nil, queued: 0, openDialogs: 0, sessionFile: nil, restarts: 0,
         isDemo: false)
+    }
+  }
+
+  @Test func `a message is offered to be run again only where the button's id can name it`() {
+    let message = MessageKey(conversation: ConversationKey(instance: "i", conversation: "c"), id: "1234567890")
+    #expect(Router.buttonToRunAgain(message, within: nil) == nil)
+    var narrow = limits
+    narrow.idLength = 15
+    #expect(Router.buttonToRunAgain(message, within: narrow) == nil)
+    narrow.idLength = 16
+    #expect(Router.buttonToRunAgain(message, within: narrow)?.first?.first?.id == "again:1234567890")
+  }
+
+  @Test func `a number that no session has chooses none`() async {
+    let none = AddressableSessions(from: nil, among: [])
+    for number in [Int.min, -1, 0, 1, Int.max] {
+      guard case .none = await none.choose("\(number)") else {
+        Issue.record("\(number) chose a session")
+        continue
+      }
     }
   }
 

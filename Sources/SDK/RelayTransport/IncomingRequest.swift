@@ -39,7 +39,8 @@ package final class IncomingRequest: Sendable {
         _ = cursor.peek()
         let start = cursor.position
         if cursor.skipValue() { result = Array(bytes[start..<cursor.position]) }
-        return false
+        // Of two the last counts, as it does for the decoder.
+        return true
       }
       return result
     }

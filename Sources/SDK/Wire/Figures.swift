@@ -4,7 +4,8 @@ extension Duration {
   /// `40 ms`, `1.5 s`, `42 s`, `5 min`, `1 min 30 s`, `2 h 5 min`, `3 d 4 h`: at most two units.
   package var forPeople: String {
     // Rounded before the unit is chosen, so that nothing reads "60 s" or "1000 ms".
-    let milliseconds = Int((max(self, .zero) / .milliseconds(1)).rounded())
+    // Other programs may name any number; `Int` ends some way beyond thirty thousand years.
+    let milliseconds = Int((min(max(self, .zero), .seconds(1_000_000_000_000)) / .milliseconds(1)).rounded())
     if milliseconds < 1_000 { return milliseconds == 0 ? "0 s" : "\(milliseconds) ms" }
     let tenths = (milliseconds + 50) / 100
     if tenths < 100 { return (tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)") + " s" }

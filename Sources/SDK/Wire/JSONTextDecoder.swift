@@ -78,18 +78,23 @@ extension JSONTextDecoder {
   fileprivate func integer<Integer: FixedWidthInteger>() throws -> Integer {
     let digits = try digits(of: Integer.self)
     if let integer = Integer(digits) ?? Double(digits).flatMap(Integer.init(exactly:)) { return integer }
-    throw corrupted("\(digits) is not within \(Integer.self)")
+    throw outOfRange(digits, Integer.self)
   }
 
   fileprivate func number<Number: BinaryFloatingPoint & LosslessStringConvertible>() throws -> Number {
     let digits = try digits(of: Double.self)
     if let number = Number(digits), number.isFinite { return number }
-    throw corrupted("\(digits) is not within \(Number.self)")
+    throw outOfRange(digits, Number.self)
   }
 
   fileprivate func mismatch(_ type: Any.Type) -> DecodingError {
     let context = DecodingError.Context(codingPath: codingPath, debugDescription: "expected \(type)")
     return isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+
+  /// Digits without end would come back in errors and logs.
+  private func outOfRange(_ digits: String, _ type: Any.Type) -> DecodingError {
+    corrupted("\(digits.utf8.count > 40 ? digits.prefix(39) + "…" : digits[...]) is not within \(type)")
   }
 
   private func corrupted(_ problem: String) -> DecodingError {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+internal import PluginConformance
 import RelayConfig
 internal import RelayHome
 internal import RelayModel

@@ -2,6 +2,7 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+internal import PluginRuntime
 import RelayConcurrency
 internal import RelayHome
 internal import RelayModel

@@ -1,6 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+internal import PluginConformance
+internal import PluginRuntime
 internal import RelayHome
 import RelayTransport
 import RelayWire

@@ -1,11 +1,11 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+internal import PluginRuntime
 import RelayConfig
 internal import RelayHome
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct Setup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

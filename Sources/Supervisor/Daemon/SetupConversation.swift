@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Glibc
+internal import PluginConformance
 import RelayConcurrency
 internal import RelayHome
 import RelayTransport
 import RelayWire
-import Supervisor
 
 /// Answers given with the command.
 struct SetupAnswers {

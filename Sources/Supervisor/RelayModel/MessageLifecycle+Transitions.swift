@@ -21,14 +21,14 @@ extension MessageLifecycle {
 
   private func routing(_ event: Event) -> Transition? {
     switch (state, event) {
-    case (.received, .handlingBegan): to(.handling, persist: .handling)
+    case (.received, .handlingBegan) where !evidence.mayHaveBeenTaken: to(.handling, persist: .handling)
     case (_, .handled): ending(.handled)
     case (.handling, .postponed): to(.received, persist: .received)
     case (.handling, .foundAfterRestart): ending(.interrupted)
     case (.received, .foundAfterRestart):
       evidence.isWithdrawn && !evidence.mayHaveBeenTaken ? ending(.withdrawn) : to(.received)
     case (.received, .refused): ending(.refused)
-    case (.received, .withdrawn): ending(.withdrawn)
+    case (.received, .withdrawn): evidence.mayHaveBeenTaken ? tooLate() : ending(.withdrawn)
     case (.received, .enqueued): to(.queued)
     case (.received, .queueFull):
       evidence.isAdmitted || evidence.mayHaveBeenTaken ? to(.queued) : ending(.refused)

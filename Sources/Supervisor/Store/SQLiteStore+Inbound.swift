@@ -240,10 +240,13 @@ extension SQLiteStore: Store {
 
   package func withdraw(_ key: MessageKey) async throws {
     let key = key.values
-    try await commits.write {
-      try $0.run(
+    try await commits.write { connection in
+      try connection.run(
         "UPDATE message SET isWithdrawn = 1 WHERE \(Self.whichMessage) AND stage IN (0, 2) AND endedAt IS NULL",
         key.0, key.1, key.2)
+      // Words that were kept to be run again are taken back, too.
+      try connection.run(
+        "UPDATE message SET body = NULL WHERE \(Self.whichMessage) AND endedAt IS NOT NULL", key.0, key.1, key.2)
     }
   }
 

@@ -1,7 +1,9 @@
 internal import AgentRuntime
+internal import AgentSessions
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+internal import PluginRuntime
 internal import ProcessSupervision
 package import RelayConcurrency
 package import RelayConfig

@@ -1,4 +1,6 @@
+internal import AgentSessions
 internal import Glibc
+internal import PluginRuntime
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayHome

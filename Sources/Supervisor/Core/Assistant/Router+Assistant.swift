@@ -1,7 +1,9 @@
 internal import AgentRuntime
+internal import AgentSessions
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel

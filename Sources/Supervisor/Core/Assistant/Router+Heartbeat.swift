@@ -1,5 +1,7 @@
+internal import AgentSessions
 internal import FoundationEssentials
 internal import PiRPC
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel

@@ -1,4 +1,5 @@
 internal import AgentRuntime
+internal import AgentSessions
 internal import PiRPC
 internal import RelayTransport
 internal import RelayWire

@@ -1,3 +1,4 @@
+internal import PluginRuntime
 package import RelayWire
 
 /// A command that people type in any messenger.

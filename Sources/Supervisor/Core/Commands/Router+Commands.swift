@@ -1,5 +1,8 @@
+internal import AgentSessions
 internal import FoundationEssentials
 internal import PiRPC
+internal import PluginConformance
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome

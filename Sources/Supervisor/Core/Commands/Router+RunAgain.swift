@@ -8,8 +8,11 @@ internal import RelayWire
 extension Router {
   private static let buttonPrefix = "again:"
 
-  static func buttonToRunAgain(_ message: MessageKey) -> [[Button]] {
-    [[Button(id: buttonPrefix + message.id, label: "Run again", style: .primary)]]
+  /// - Returns: `nil` where the messenger has no buttons, or none whose id holds the message's.
+  static func buttonToRunAgain(_ message: MessageKey, within limits: ButtonLimits?) -> [[Button]]? {
+    let id = buttonPrefix + message.id
+    guard let limits, id.utf8.count <= limits.idLength else { return nil }
+    return [[Button(id: id, label: "Run again", style: .primary)]]
   }
 
   /// The key of the message that a button runs again; nil for any other button.
@@ -20,7 +23,8 @@ extension Router {
 
   /// A forgotten message as the new one that the press of its button stands for.
   static func message(runningAgain ended: MessageReceived, for action: ActionInvoked) -> MessageReceived {
-    var message = words(of: ended) ?? ended
+    // Whole: words after /followup may look like another command.
+    var message = ended
     message.id = id(of: action)
     message.sender = action.sender
     return message

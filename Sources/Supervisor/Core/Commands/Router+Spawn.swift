@@ -1,4 +1,6 @@
+internal import AgentSessions
 internal import FoundationEssentials
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel

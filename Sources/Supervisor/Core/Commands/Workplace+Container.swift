@@ -1,4 +1,5 @@
 internal import AgentRuntime
+internal import AgentSessions
 internal import FoundationEssentials
 internal import Glibc
 internal import ProcessSupervision

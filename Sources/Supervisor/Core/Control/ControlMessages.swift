@@ -1,3 +1,4 @@
+package import PluginRuntime
 package import RelayModel
 package import RelayWire
 

@@ -1,5 +1,7 @@
+internal import AgentSessions
 internal import CLinux
 internal import Glibc
+package import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 package import RelayHome

@@ -1,3 +1,4 @@
+internal import AgentSessions
 internal import PiRPC
 internal import RelayText
 internal import RelayWire
@@ -133,7 +134,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
       let wish = text.lowercased()
       let options = dialog.options
       if let label = options.first(where: { $0.lowercased() == wish }) { return .answer(.value(label), label: label) }
-      if let number = Int(wish.trimmingPunctuation()), options.indices.contains(number - 1) {
+      if let number = Int(wish.trimmingPunctuation()), number > 0, number <= options.count {
         return .answer(.value(options[number - 1]), label: options[number - 1])
       }
       // A number that is none of the choices is a slip.
@@ -148,7 +149,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
   func read(button number: Int) -> Reading {
     switch dialog.kind {
     case .confirm: .answer(.confirmed(number == 1), label: number == 1 ? "yes" : "no")
-    case .select where dialog.options.indices.contains(number - 1):
+    case .select where number > 0 && number <= dialog.options.count:
       .answer(.value(dialog.options[number - 1]), label: dialog.options[number - 1])
     default: .unclear(hint: "That button is no longer valid.")
     }

@@ -1,3 +1,4 @@
+internal import PluginRuntime
 internal import RelayConfig
 internal import RelayWire
 

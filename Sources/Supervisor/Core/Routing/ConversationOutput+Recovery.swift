@@ -20,7 +20,7 @@ extension ConversationOutput {
           SafeText.line(String($0).replacing("**", with: "").replacing("❓ ", with: ""), limit: 200)
         } ?? ""
       let text = "✖ The question was withdrawn, because pi-relayd was restarted: \(title)"
-      await delivery.closeDialog(dialog.dialog, shown: sent, text: text, isBelow: !changesQuestions)
+      await delivery.closeDialog(dialog.dialog, shown: sent, text: text, below: below(text))
     case .file(let file):
       // A restored database may name files that have gone since.
       if await !delivery.resend(unfinished) {

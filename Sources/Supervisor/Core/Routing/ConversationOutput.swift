@@ -1,5 +1,7 @@
+internal import AgentSessions
 internal import FoundationEssentials
 internal import PiRPC
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
@@ -181,9 +183,8 @@ actor ConversationOutput {
     case .settleDialog(let record, let outcome):
       if let sent = dialogs.removeValue(forKey: record.id) {
         let isAnswered = if case .answered = outcome { true } else { false }
-        await delivery.closeDialog(
-          record.id, shown: sent, text: record.closing(outcome, through: redaction),
-          isBelow: !isAnswered && !changesQuestions)
+        let text = record.closing(outcome, through: redaction)
+        await delivery.closeDialog(record.id, shown: sent, text: text, below: isAnswered ? nil : below(text))
       }
     case .detached: await detach()
     case .flush(let number):
@@ -328,15 +329,21 @@ actor ConversationOutput {
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
     case .forgotten(let why, let message):
-      let canPress = capabilities.buttons != nil && message.conversation == key
+      let buttons = message.conversation == key ? Router.buttonToRunAgain(message, within: capabilities.buttons) : nil
       // In one step: wherever the button can be pressed, the words are kept.
       await say(
-        "❌ \(why)", .notice, buttons: canPress ? Router.buttonToRunAgain(message) : nil,
-        ending: canPress ? MessageEnd(message, .interrupted, keepsWords: true) : nil)
+        "❌ \(why)", .notice, buttons: buttons,
+        ending: buttons == nil ? nil : MessageEnd(message, .interrupted, keepsWords: true))
     }
   }
 
   // MARK: - Notices and questions
+
+  /// The text that closes a question in messages of its own; `nil` where the messenger can change the question.
+  func below(_ text: String) -> [String]? {
+    changesQuestions
+      ? nil : PlainText.split(text, limit: limit, unit: capabilities.lengthUnit ?? .utf16).map(\.text)
+  }
 
   /// - Parameter ending: the message whose end this reports.
   /// - Returns: false when it could not be recorded.

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayModel
 internal import RelayStore

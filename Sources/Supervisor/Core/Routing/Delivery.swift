@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
@@ -146,15 +147,15 @@ struct Delivery: Sendable {
 
   /// Replaces a question that is settled.
   ///
-  /// - Parameter isBelow: the messenger cannot change the question, so the text is a message of its own.
-  func closeDialog(_ dialog: String, shown sent: Sent, text: String, isBelow: Bool = false) async {
+  /// - Parameter below: the text in messages of their own, where the messenger cannot change the question.
+  func closeDialog(_ dialog: String, shown sent: Sent, text: String, below: [String]? = nil) async {
     let request = DialogClose(
       conversation: conversation.conversation, message: sent.message, dialog: dialog, text: text)
-    let record =
-      isBelow
-      ? compose(text, role: .notice)
-      : OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .close(request))
-    if await self.record([record], closing: sent.key) { _ = await sendRecorded(record) }
+    let records =
+      below.map { $0.map { compose($0, role: .notice) } }
+      ?? [OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .close(request))]
+    guard await self.record(records, closing: sent.key) else { return }
+    for record in records { _ = await sendRecorded(record) }
   }
 
   /// Says something new in place of what a message shows.

@@ -1,3 +1,4 @@
+internal import PluginRuntime
 internal import RelayConcurrency
 
 /// The present life of one messenger, for those who have something to send: they wait while it is away.

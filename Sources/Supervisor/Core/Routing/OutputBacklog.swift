@@ -1,3 +1,4 @@
+internal import AgentSessions
 internal import DequeModule
 internal import PiRPC
 

@@ -1,3 +1,4 @@
+internal import AgentSessions
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel

@@ -1,3 +1,5 @@
+internal import AgentSessions
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayModel
 internal import RelayStore

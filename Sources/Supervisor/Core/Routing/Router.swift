@@ -1,5 +1,7 @@
+package import AgentSessions
 internal import FoundationEssentials
 internal import PiRPC
+package import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome

@@ -1,5 +1,7 @@
+package import AgentSessions
 internal import FoundationEssentials
 internal import PiRPC
+internal import PluginRuntime
 internal import RelayConcurrency
 package import RelayHome
 package import RelayModel

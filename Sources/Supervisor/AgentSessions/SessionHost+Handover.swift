@@ -1,23 +1,23 @@
 internal import AgentRuntime
 internal import ProcessSupervision
-internal import RelayModel
+package import RelayModel
 internal import RelayStore
 internal import RelayTransport
 
 extension SessionHost {
   package struct Handover: Codable, Sendable {
-    var sessions: [SessionHandover] = []
+    package var sessions: [SessionHandover] = []
     /// Agents that are not gone on with: they end with their input, and are only reaped.
     var leaving: [ChildProcess.Handover] = []
 
     /// Messages that they are at work on.
-    var messages: Set<MessageKey> { Set(sessions.flatMap(\.messages)) }
+    package var messages: Set<MessageKey> { Set(sessions.flatMap(\.messages)) }
   }
 
   /// Hears nothing more of the agents until `resume`.
   ///
   /// - Returns: nil when a session is not between two events, with its name.
-  func hold() async -> (handover: Handover?, busy: String?) {
+  package func hold() async -> (handover: Handover?, busy: String?) {
     var handover = Handover()
     for session in all() {
       switch await session.hold() {
@@ -38,7 +38,7 @@ extension SessionHost {
     return (handover, nil)
   }
 
-  func resume() async { for session in all() + passing { await session.resume() } }
+  package func resume() async { for session in all() + passing { await session.resume() } }
 
   /// Goes on with the agents of the program before; after `restore`.
   package func adopt(_ handover: Handover) async {

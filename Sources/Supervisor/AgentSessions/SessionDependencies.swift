@@ -24,6 +24,27 @@ package struct SessionDependencies: Sendable {
   package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) }
   /// Environment variables that agents must not see.
   package var secretVariables: @Sendable () -> Set<String> = { [] }
+
+  package init(
+    folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timekeeper: Timekeeper, logLimits: LogFile.Limits, places: SessionPlaces, agents: AgentChoice,
+    prepare: @escaping @Sendable (Prompt) async -> PreparedPrompt, log: @escaping @Sendable (String) -> Void,
+    quote: @escaping @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) },
+    secretVariables: @escaping @Sendable () -> Set<String> = { [] }
+  ) {
+    self.folders = folders
+    self.guardian = guardian
+    self.environment = environment
+    self.store = store
+    self.timekeeper = timekeeper
+    self.logLimits = logLimits
+    self.places = places
+    self.agents = agents
+    self.prepare = prepare
+    self.log = log
+    self.quote = quote
+    self.secretVariables = secretVariables
+  }
 }
 
 /// A message with its attachments turned into what a model takes.

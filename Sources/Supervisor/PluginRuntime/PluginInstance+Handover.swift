@@ -1,15 +1,15 @@
 internal import Glibc
 internal import ProcessSupervision
 internal import RelayModel
-internal import RelayTransport
+package import RelayTransport
 internal import RelayWire
 
 /// A plugin that the next program of this process goes on with.
 package struct PluginHandover: Codable, Sendable {
   var name: String
   var child: ChildProcess.Handover
-  var peer: JSONRPCConnection.Handover
-  var errors: Int32
+  package var peer: JSONRPCConnection.Handover
+  package var errors: Int32
   var heldErrors: [UInt8]
   var about: InitializeReply
   /// What the processes of its life carry in their environment.

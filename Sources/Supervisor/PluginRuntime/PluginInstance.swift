@@ -33,11 +33,29 @@ package struct PluginDependencies: Sendable {
   package var log: @Sendable (String) -> Void
   /// Where in the configuration file a setting of an instance stands.
   package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
+
+  package init(
+    folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginAudience,
+    log: @escaping @Sendable (String) -> Void,
+    locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
+  ) {
+    self.folders = folders
+    self.guardian = guardian
+    self.environment = environment
+    self.store = store
+    self.timekeeper = timekeeper
+    self.restart = restart
+    self.logLimits = logLimits
+    self.audience = audience
+    self.log = log
+    self.locate = locate
+  }
 }
 
 /// One plugin, kept running: started, greeted, served, watched, ended, and started again when it ends by itself.
 package actor PluginInstance {
-  package let name: String
+  package nonisolated let name: String
   var specification: PluginSpecification
   let dependencies: PluginDependencies
   private var history: RestartPolicy.History
@@ -96,7 +114,7 @@ package actor PluginInstance {
   }
 
   /// Time a plugin has to answer `initialize`.
-  static let handshakeLimit: Duration = .seconds(10)
+  package static let handshakeLimit: Duration = .seconds(10)
   /// Silence after which a plugin is pinged, and how long it may take to answer.
   static let quietLimit: Duration = .seconds(15)
   static let pingLimit: Duration = .seconds(10)

@@ -22,7 +22,7 @@ extension Session {
     /// The daemon ends: the message stays as it is stored.
     case parked
 
-    var isTaken: Bool {
+    package var isTaken: Bool {
       switch self {
       case .next, .queued, .undecided: true
       case .full, .closed, .parked: false

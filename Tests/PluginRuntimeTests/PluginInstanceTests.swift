@@ -9,9 +9,9 @@ import RelayWire
 import TestSupport
 import Testing
 
+@testable import PluginRuntime
 @testable import ProcessSupervision
 @testable import RelayHome
-@testable import Supervisor
 
 /// Answers nothing: only the life of the plugin matters here.
 private struct Silence: PluginAudience {

@@ -16,7 +16,7 @@ package actor SessionHost {
   private var sessions: [String: Session] = [:]
   private var order: [String] = []
   /// Those that no daemon takes up again: they end with what they were begun for.
-  private(set) var passing: [Session] = []
+  package private(set) var passing: [Session] = []
 
   /// - Parameters:
   ///   - ordinary: of sessions without a role.
@@ -26,7 +26,7 @@ package actor SessionHost {
     assistantProfile = assistants
   }
 
-  nonisolated var dependencies: SessionDependencies { ordinaryProfile.dependencies }
+  package nonisolated var dependencies: SessionDependencies { ordinaryProfile.dependencies }
 
   private func profile(for role: SessionRole?) -> SessionProfile { role == nil ? ordinaryProfile : assistantProfile }
 
@@ -40,7 +40,7 @@ package actor SessionHost {
   /// Makes a session; its agent starts with the first message.
   ///
   /// - Parameter emit: told everything that happens in it, in order; must not wait.
-  func create(
+  package func create(
     name: String?, directory: String?, model: String? = nil, wantsToolImages: Bool = false, role: SessionRole? = nil,
     home: ConversationKey? = nil, emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) async -> Session {
@@ -74,13 +74,14 @@ package actor SessionHost {
   }
 
   private func make(
-    _ record: SessionRecord, isRestored: Bool = false, _ emit: @escaping @Sendable (String, SessionEvent) -> Void
+    _ record: SessionRecord, isRestored: Bool = false, isListed: Bool = true,
+    _ emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) -> Session {
     let profile = profile(for: record.role)
     return Session(
       record, pi: profile.pi, settings: profile.settings, memory: profile.retention(record),
       dependencies: profile.dependencies,
-      taskScope: taskScope, isRestored: isRestored, emit: { emit(record.id, $0) })
+      taskScope: taskScope, isRestored: isRestored, isListed: isListed, emit: { emit(record.id, $0) })
   }
 
   private func usualDirectory(for role: SessionRole?) -> String {
@@ -88,23 +89,23 @@ package actor SessionHost {
   }
 
   /// A session for one message of nobody's, which is not listed and knows of nothing else.
-  func heartbeatSession(emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
+  package func heartbeatSession(emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
     let session = make(
       SessionRecord(
         id: UUID().uuidString.lowercased(), name: "heartbeat", directory: usualDirectory(for: .assistant), model: nil,
-        wantsToolImages: false, role: .assistant), emit)
+        wantsToolImages: false, role: .assistant), isListed: false, emit)
     passing.append(session)
     taskScope.add(on: EventLoop.shared) { await session.work() }
     return session
   }
 
-  func closeUnstored(_ session: Session) async {
+  package func closeUnstored(_ session: Session) async {
     await session.close()
     passing.removeAll { $0 === session }
   }
 
   /// Sessions of conversations with the assistant.
-  func assistants() -> [Session] { all().filter { $0.role != nil } }
+  package func assistants() -> [Session] { all().filter { $0.role != nil } }
 
   private func save(_ record: SessionRecord) async {
     do {
@@ -125,9 +126,11 @@ package actor SessionHost {
   }
 
   /// Where people may have a session begun from chat, links resolved; nil where they may not.
-  func workplace(_ folder: String) -> String? { SessionRoots.resolved(folder, within: ordinaryProfile.settings.roots) }
+  package func workplace(_ folder: String) -> String? {
+    SessionRoots.resolved(folder, within: ordinaryProfile.settings.roots)
+  }
 
-  func tell(_ text: String) { dependencies.log(text) }
+  package func tell(_ text: String) { dependencies.log(text) }
 
   func end(_ handover: ChildProcess.Handover) {
     do {
@@ -146,7 +149,7 @@ package actor SessionHost {
 
   package func statuses() async -> [SessionStatus] { await all().statuses() }
 
-  func rename(_ session: Session, to name: String, from conversation: ConversationKey) async -> String {
+  package func rename(_ session: Session, to name: String, from conversation: ConversationKey) async -> String {
     names[session.id] = nil
     let name = freeName(name, seenFrom: conversation)
     names[session.id] = name
@@ -161,7 +164,7 @@ package actor SessionHost {
   }
 
   /// Closes an assistant's session that has not been used for so long.
-  func closeIfUnused(_ session: Session, for limit: Duration) async -> Bool {
+  package func closeIfUnused(_ session: Session, for limit: Duration) async -> Bool {
     guard await session.beginsToCloseIfUnused(for: limit) else { return false }
     await close(session)
     return true

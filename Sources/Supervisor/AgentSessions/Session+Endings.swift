@@ -3,14 +3,14 @@ internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
-internal import RelayModel
+package import RelayModel
 internal import RelayStore
 internal import RelayWire
 
 // How a run ends: by itself, with the agent, or with the daemon; and what becomes of its message.
 extension Session {
   /// The end of a run that was cut short.
-  func interruption(of message: MessageKey, _ why: String) async -> RunEnd {
+  package func interruption(of message: MessageKey, _ why: String) async -> RunEnd {
     guard await hasSavedNothing() else {
       return .failed(
         "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."

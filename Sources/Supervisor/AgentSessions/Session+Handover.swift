@@ -1,4 +1,4 @@
-internal import AgentRuntime
+package import AgentRuntime
 internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
@@ -12,7 +12,7 @@ internal import RelayTransport
 /// A session whose agent the next program of this process goes on with.
 package struct SessionHandover: Codable, Sendable {
   var id: String
-  var connection: PiConnection.Handover
+  package var connection: PiConnection.Handover
   var program: AgentProgram
   var state: PiState?
   var lastLeaf: String?

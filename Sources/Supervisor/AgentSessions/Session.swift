@@ -1,4 +1,4 @@
-internal import AgentRuntime
+package import AgentRuntime
 internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
@@ -18,19 +18,21 @@ internal import RelayWire
 /// of pi cannot lose them. `Session+Work` takes them one by one, `Session+Agent` keeps the process, `Session+Events`
 /// listens to it.
 package actor Session {
-  package let id: String
+  package nonisolated let id: String
   package internal(set) var name: String
-  package let directory: String
+  package nonisolated let directory: String
   /// Chosen for this session; otherwise the configured one, or the agent's own.
   var model: String?
   let settings: Config.Sessions
   let pi: Config.Pi
   let wantsToolImages: Bool
-  let role: SessionRole?
+  package nonisolated let role: SessionRole?
   /// The conversation that began it.
   let home: ConversationKey?
   /// Nil: what was said is kept for ever, where pi keeps it.
   let memory: SessionMemory?
+  /// False for a session of the supervisor's own, which people neither see nor address.
+  let isListed: Bool
   let dependencies: SessionDependencies
   let taskScope: TaskScope
   nonisolated let emit: @Sendable (SessionEvent) -> Void
@@ -54,7 +56,7 @@ package actor Session {
   /// An earlier daemon had it, and its agent may not have ended yet.
   var isRestored: Bool
   var activity = SessionStatus.Activity.stopped
-  var connection: PiConnection?
+  package var connection: PiConnection?
   /// The place of the running agent.
   var place: Int?
   /// The compaction under way, from the start of its agent on; nil where there is none.
@@ -103,7 +105,7 @@ package actor Session {
 
   init(
     _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: SessionMemory? = nil,
-    dependencies: SessionDependencies, taskScope: TaskScope, isRestored: Bool = false,
+    dependencies: SessionDependencies, taskScope: TaskScope, isRestored: Bool = false, isListed: Bool = true,
     emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
     id = record.id
@@ -115,6 +117,7 @@ package actor Session {
     home = record.home
     shownModel = record.shownModel
     self.memory = memory
+    self.isListed = isListed
     self.pi = pi
     self.settings = settings
     self.dependencies = dependencies
@@ -250,7 +253,7 @@ package actor Session {
   }
 
   /// The agent has told its state: its model is shown, even when it sleeps, and by the next daemon.
-  func learn(_ told: PiState, through connection: PiConnection) {
+  package func learn(_ told: PiState, through connection: PiConnection) {
     guard self.connection === connection else { return }
     state = told
     // Another one has been chosen, which the agent has from its next start on.
@@ -267,7 +270,7 @@ package actor Session {
   package func agentCommands() async -> [PiCommandList.Command] { await toldCommands() ?? [] }
 
   /// Nil: it does not say.
-  func toldCommands() async -> [PiCommandList.Command]? {
+  package func toldCommands() async -> [PiCommandList.Command]? {
     if commands == nil, let connection,
       let answer = try? await connection.send(.getCommands, within: pi.answerTimeout),
       let list = try? answer.data(PiCommandList.self)

@@ -6,11 +6,12 @@ import RelayHome
 import RelayLogging
 import RelayModel
 import RelayStore
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing
 
-@testable import Supervisor
+@testable import AgentSessions
 
 /// A session with the demo agent, and nobody but the test to hear of it.
 @Suite(.timeLimit(.minutes(1))) struct SessionTests {

@@ -1,15 +1,15 @@
-internal import RelayModel
+package import RelayModel
 internal import RelayStore
 
 /// The sessions that one conversation may address: lists, choices, completions and the bot's activity know no others.
 ///
 /// Everybody who is admitted may address a working session. An assistant's session belongs to the conversation that began
 /// it, and nobody else is told that it exists; only the local terminal, whose user owns the daemon, may address all.
-struct AddressableSessions {
+package struct AddressableSessions {
   /// In the order they were made; a session's number is its place here.
-  let sessions: [Session]
+  package let sessions: [Session]
 
-  enum Choice {
+  package enum Choice {
     case one(Session)
     /// Names with their numbers.
     case ambiguous([String])
@@ -17,11 +17,11 @@ struct AddressableSessions {
   }
 
   /// - Parameter conversation: `nil` for what everybody sees.
-  init(from conversation: ConversationKey?, among all: [Session]) {
+  package init(from conversation: ConversationKey?, among all: [Session]) {
     sessions = all.filter { Self.permits($0, to: conversation) }
   }
 
-  static func permits(_ session: Session, to conversation: ConversationKey?) -> Bool {
+  package static func permits(_ session: Session, to conversation: ConversationKey?) -> Bool {
     permits(session.role, session.home, to: conversation)
   }
 
@@ -32,12 +32,12 @@ struct AddressableSessions {
     return conversation == home || conversation.isLocalTerminal
   }
 
-  func statuses() async -> [SessionStatus] { await sessions.statuses() }
+  package func statuses() async -> [SessionStatus] { await sessions.statuses() }
 
   /// Finds a session by its number, its name, its id, or the beginning of name or id.
-  func choose(_ text: String) async -> Choice {
+  package func choose(_ text: String) async -> Choice {
     let wish = text.lowercased()
-    if let number = Int(wish), sessions.indices.contains(number - 1) { return .one(sessions[number - 1]) }
+    if let number = Int(wish), (1...).contains(number), number <= sessions.count { return .one(sessions[number - 1]) }
     let known = Array(zip(sessions, await statuses()))
     let exact = known.indices.filter { known[$0].1.name.lowercased() == wish || known[$0].1.id == wish }
     let matches =
@@ -58,7 +58,7 @@ extension [Session] {
 
 extension ConversationKey {
   /// How the instances of local terminals begin.
-  static let terminalPrefix = "attached/"
+  package static let terminalPrefix = "attached/"
 
   /// Of `pi-relayd chat`, which only the daemon's own user can start.
   var isLocalTerminal: Bool { instance.hasPrefix(Self.terminalPrefix) }

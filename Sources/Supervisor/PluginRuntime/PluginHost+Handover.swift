@@ -2,13 +2,13 @@ internal import RelayConcurrency
 
 extension PluginHost {
   package struct Handover: Codable, Sendable {
-    var plugins: [PluginHandover] = []
+    package var plugins: [PluginHandover] = []
   }
 
   /// Hears nothing more of the plugins until `resume`.
   ///
   /// - Returns: nil when one is in the middle of something, with its name.
-  func hold() async -> (handover: Handover?, busy: String?) {
+  package func hold() async -> (handover: Handover?, busy: String?) {
     var handover = Handover()
     for instance in running {
       switch await instance.hold() {
@@ -20,5 +20,5 @@ extension PluginHost {
     return (handover, nil)
   }
 
-  func resume() async { for instance in running { await instance.resume() } }
+  package func resume() async { for instance in running { await instance.resume() } }
 }

@@ -99,7 +99,8 @@ extension Session {
 
   /// Says that the demo agent answers, and why: once for each reason, in whichever session.
   private func tellOfDemo(_ program: AgentProgram) async {
-    guard let reason = program.demoReason else { return }
+    // A session that nobody watches has nobody who would read it.
+    guard isListed, let reason = program.demoReason else { return }
     let text = "This is the demo agent, not a real one: \(reason)"
     do {
       guard try await dependencies.store.keepNotice(text) else { return }

@@ -86,9 +86,9 @@ package final class PluginLink: Sendable {
   }
 
   /// The connection has ended.
-  var isOver: Bool { peer.hasEnded }
+  package var isOver: Bool { peer.hasEnded }
   var silence: Duration { peer.silence }
-  var awaitsAnswers: Bool { peer.awaitsAnswers }
+  package var awaitsAnswers: Bool { peer.awaitsAnswers }
 }
 
 /// Who hears of plugins: the router.
