@@ -27,7 +27,7 @@ demo: setup ## a tour that kills things and checks itself
 
 test: setup ## set up and run every test
 	@scripts/setup-peers
-	-@scripts/setup microsocks openssl tinyproxy
+	-@scripts/setup microsocks ngircd openssl tinyproxy
 	swift build --build-tests
 	swift test --skip-build
 	scripts/check-examples
@@ -60,7 +60,7 @@ format: ## apply formatting
 install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
 	install -m 755 $(PROGRAMS)/pi-relayd $(PREFIX)/bin/
-	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,toml} $(PREFIX)/libexec/pi-relay/
+	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,irc,toml} $(PREFIX)/libexec/pi-relay/
 	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
 
 uninstall: ## remove what install put there

@@ -16,6 +16,7 @@ let package = Package(
   products: [
     .library(name: "PluginSDK", targets: ["PluginSDK"]),
     .library(name: "PluginTestKit", targets: ["PluginTestKit"]),
+    .library(name: "MessengerKit", targets: ["MessengerHTTP", "MessengerKit"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -53,6 +54,15 @@ let package = Package(
     .target(
       name: "PluginTestKit", dependencies: ["CLinux", "PluginSDK", "RelayTransport"], path: "Sources/SDK/TestKit",
       swiftSettings: strict),
+    // Behaviours of every chat service, without any network.
+    .target(
+      name: "MessengerKit", dependencies: ["PluginSDK", "RelayConcurrency", "RelayTransport", "RelayWire"],
+      path: "Sources/SDK/MessengerKit",
+      swiftSettings: strict),
+    // What messengers need whose service is asked over HTTP: apart, so that others do without libcurl.
+    .target(
+      name: "MessengerHTTP", dependencies: ["MessengerKit", "PluginSDK", "RelayHTTP"],
+      path: "Sources/SDK/MessengerHTTP", swiftSettings: strict),
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
@@ -150,10 +160,19 @@ let package = Package(
     .systemLibrary(name: "CZlib", path: "Sources/SDK/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
       name: "Discord",
-      dependencies: ["CZlib", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport", "RelayWire"],
+      dependencies: [
+        "CZlib", "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport",
+        "RelayWire",
+      ],
       path: "Sources/plugins/discord/Core", swiftSettings: strict),
     .executableTarget(
       name: "pi-relay-discord", dependencies: ["Discord", "PluginSDK"], path: "Sources/plugins/discord/Main",
+      swiftSettings: strict),
+    .target(
+      name: "IRC", dependencies: ["MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport"],
+      path: "Sources/plugins/irc/Core", swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-irc", dependencies: ["IRC", "PluginSDK"], path: "Sources/plugins/irc/Main",
       swiftSettings: strict),
     // MARK: Demo agent
     .target(
@@ -241,11 +260,19 @@ let package = Package(
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "DiscordTests", dependencies: ["Discord", "RelayConcurrency", "RelayWire", "TestSupport"],
+      name: "DiscordTests", dependencies: ["Discord", "MessengerKit", "RelayConcurrency", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "IRCTests",
+      dependencies: ["IRC", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayTransport", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "MessengerKitTests", dependencies: ["MessengerKit", "PluginSDK", "PluginTestKit", "RelayConcurrency"],
       swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
-      name: "RelayHTTPTests", dependencies: ["RelayHTTP", "RelayWire", "TestSupport"],
+      name: "RelayHTTPTests",
+      dependencies: ["RelayConcurrency", "RelayHTTP", "RelayTransport", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests",
@@ -260,7 +287,7 @@ let package = Package(
         "AgentSessions", "CLinux", "Drills", "PluginConformance", "PluginRuntime", "ProcessSupervision",
         "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "Supervisor",
         "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-discord",
-        "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
+        "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc", "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -41,15 +41,6 @@ import Testing
   @Test(arguments: [1000, 1001, 4007, 4009])
   func `what ends a session begins another`(code: Int) { #expect(GatewayEnding(closedWith: code) == .identify) }
 
-  @Test func `a server that refuses is asked ever more rarely, and a good connection is forgiven`() {
-    var backoff = GatewayBackoff()
-    let waits = (0..<10).map { _ in backoff.next(after: .seconds(1), jitter: 1) }
-    #expect(waits.first == .milliseconds(500))
-    #expect(waits.dropFirst() == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { Duration.seconds($0) }[...])
-    #expect(backoff.next(after: GatewayBackoff.goodAfter, jitter: 0) == .zero)
-    #expect(backoff.next(after: nil, jitter: 0) == .milliseconds(500))
-  }
-
   @Test func `payloads are read, unknown ones too`() throws {
     let payload = try GatewayPayload.read(Array(#"{"op":0,"s":7,"t":"READY","d":{"session_id":"x"}}"#.utf8))
     #expect(payload.operation == .dispatch && payload.sequence == 7 && payload.event == "READY")

@@ -49,6 +49,7 @@ private struct Block: Sendable {
   private static let kinds: [String: Kind] = [
     "make run": .cannotRun("it makes the release build; the conversation that it opens is held in a test below"),
     "make bench": .cannotRun("it takes ten minutes; the tests run its quick form"),
+    "pi-relayd setup irc": .cannotRun("it needs a server; IRCTests run it against ngircd"),
     "pi-relayd setup discord": .cannotRun("it needs a bot's token; DiscordSetupTests run it against a fake Discord"),
     "mkdir -p ~/.pi/agent/relay/plugins": .runs,
     "pi-relayd plugins check ./mine --config settings.json": .runs,

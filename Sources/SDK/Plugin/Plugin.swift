@@ -56,8 +56,11 @@ public protocol Plugin: Sendable {
 }
 
 /// Complaints about the configuration, each with the path it is about.
-public struct ConfigurationProblems: Error, Sendable, Equatable {
+public struct ConfigurationProblems: Error, Sendable, Equatable, CustomStringConvertible {
   public var problems: [ConfigurationProblem]
+
+  /// All of them in a line.
+  public var description: String { problems.map { "\($0.path) \($0.message)" }.joined(separator: "; ") }
 
   public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
 

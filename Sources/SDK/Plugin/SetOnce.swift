@@ -10,4 +10,12 @@ public final class SetOnce<Value: Sendable>: Sendable {
   public func set(_ value: Value) { stored.withLock { $0 = $0 ?? value } }
 
   public var value: Value? { stored.withLock { $0 } }
+
+  /// The value, for what cannot be asked before `start`.
+  ///
+  /// - Throws: `WireError` before it is set.
+  public func get() throws -> Value {
+    guard let value else { throw WireError(.internalError, "the plugin has not started") }
+    return value
+  }
 }

@@ -15,6 +15,8 @@ public final class PluginHarness<P: Plugin>: Sendable {
   public let received: AsyncStream<MessageReceived>
   /// The states it saved, in order.
   public let saved: AsyncStream<JSONValue>
+  /// What it reported to be in its way after `start`, in order; nil where that was over.
+  public let problems: AsyncStream<String?>
 
   private let peer: JSONRPCConnection
   private let config: JSONValue
@@ -43,6 +45,8 @@ public final class PluginHarness<P: Plugin>: Sendable {
     let (saved, saving) = AsyncStream<JSONValue>.makeStream()
     self.received = received
     self.saved = saved
+    let (problems, reporting) = AsyncStream<String?>.makeStream()
+    self.problems = problems
     try peer.start()
     plugin = Task { try await P.serve(input: toPlugin.read, output: fromPlugin.write) }
     host = Task { [peer] in
@@ -57,6 +61,10 @@ public final class PluginHarness<P: Plugin>: Sendable {
             let state = try request.params(StateSave.self).state
             request.reply(Empty())
             saving.yield(state)
+          case ProblemReport.method:
+            let problem = try request.params(ProblemReport.self).problem
+            request.reply(Empty())
+            reporting.yield(problem)
           default: request.reply(Empty())
           }
         } catch {
@@ -65,6 +73,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
       }
       arrival.finish()
       saving.finish()
+      reporting.finish()
     }
   }
 

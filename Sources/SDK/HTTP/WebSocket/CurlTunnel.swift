@@ -13,6 +13,19 @@ final class CurlTunnel: @unchecked Sendable {
     case ended
   }
 
+  /// Where a tunnel leads, and how.
+  struct Target: Sendable {
+    /// `http` or `https`.
+    var url: String
+    var proxy: String?
+    var timeoutSeconds: Int
+    var allowsPlain: Bool
+    /// A file of certificates to trust instead of the system's.
+    var trust: String?
+    /// Otherwise the server is not told that HTTP will be spoken.
+    var isHTTP = true
+  }
+
   private let handle: UnsafeMutableRawPointer
   /// For knowing when something can be read or written; libcurl closes it.
   let descriptor: Int32
@@ -25,14 +38,12 @@ final class CurlTunnel: @unchecked Sendable {
   deinit { curl_easy_cleanup(handle) }
 
   /// Connects, on a thread of its own: name resolution and TLS wait.
-  ///
-  /// - Parameter url: `http` or `https`.
-  static func open(_ request: WebSocket.Request, url: String) async throws(WebSocketError) -> CurlTunnel {
+  static func open(_ target: Target) async throws(WebSocketError) -> CurlTunnel {
     let isCancelled = Locked(false)
     let result: Result<CurlTunnel, WebSocketError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         LoopThread.start(name: "relay-connect") {
-          continuation.resume(returning: connect(request, url, isCancelled))
+          continuation.resume(returning: connect(target, isCancelled))
         }
       }
     } onCancel: {
@@ -42,20 +53,22 @@ final class CurlTunnel: @unchecked Sendable {
   }
 
   private static func connect(
-    _ request: WebSocket.Request, _ url: String, _ isCancelled: Locked<Bool>
+    _ target: Target, _ isCancelled: Locked<Bool>
   ) -> Result<CurlTunnel, WebSocketError> {
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))
     guard let handle = curl_easy_init() else { return .failure(.unreachable("libcurl has no memory")) }
-    relay_curl_set_string(handle, CURLOPT_URL, url)
+    relay_curl_set_string(handle, CURLOPT_URL, target.url)
     relay_curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
     relay_curl_set_long(handle, CURLOPT_CONNECT_ONLY, 1)
-    relay_curl_set_string(handle, CURLOPT_PROTOCOLS_STR, request.allowsPlain ? "http,https" : "https")
+    relay_curl_set_string(handle, CURLOPT_PROTOCOLS_STR, target.allowsPlain ? "http,https" : "https")
     relay_curl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    relay_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, request.timeoutSeconds)
+    relay_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, target.timeoutSeconds)
     relay_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
-    Proxy.set(request.proxy, on: handle)
+    Proxy.set(target.proxy, on: handle)
     relay_curl_set_long(handle, CURLOPT_HTTPPROXYTUNNEL, 1)
     relay_curl_set_trust(handle)
+    if let trust = target.trust { relay_curl_set_string(handle, CURLOPT_CAINFO, trust) }
+    if !target.isHTTP { relay_curl_set_long(handle, CURLOPT_SSL_ENABLE_ALPN, 0) }
     relay_curl_set_long(handle, CURLOPT_NOPROGRESS, 0)
     relay_curl_set_pointer(handle, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(isCancelled).toOpaque())
     relay_curl_set_progress(handle) { user, _, _, _, _ in
@@ -68,7 +81,7 @@ final class CurlTunnel: @unchecked Sendable {
       curl_easy_cleanup(handle)
       switch code {
       case CURLE_ABORTED_BY_CALLBACK: return .failure(.cancelled)
-      case CURLE_OPERATION_TIMEDOUT: return .failure(.timedOut(seconds: request.timeoutSeconds))
+      case CURLE_OPERATION_TIMEDOUT: return .failure(.timedOut(seconds: target.timeoutSeconds))
       default: return .failure(.unreachable(String(cString: curl_easy_strerror(code))))
       }
     }

@@ -50,7 +50,10 @@ public final class WebSocket: Sendable {
     guard let address = WebSocketAddress(request.url) else { throw .refused("its address is no WebSocket's") }
     do {
       let frames = try await withDeadline(.seconds(request.timeoutSeconds), clock: LoopClock.shared) {
-        let tunnel = try await CurlTunnel.open(request, url: address.httpURL)
+        let tunnel = try await CurlTunnel.open(
+          .init(
+            url: address.httpURL, proxy: request.proxy, timeoutSeconds: request.timeoutSeconds,
+            allowsPlain: request.allowsPlain))
         let frames = try WebSocketFrames(tunnel, request)
         try await frames.shakeHands(address, request.headers)
         return frames

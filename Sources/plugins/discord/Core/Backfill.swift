@@ -1,10 +1,8 @@
-internal import RelayConcurrency
+internal import MessengerKit
 internal import RelayWire
 
 /// Fetches what was written while no session with the gateway was there to tell of it.
 struct Backfill: Sendable {
-  /// Of one conversation; of more the newest are left out, which is said.
-  static let mostMessages = 500
   private static let page = 100
 
   let rest: RESTClient
@@ -12,22 +10,14 @@ struct Backfill: Sendable {
 
   /// The messages of a channel after another, oldest first, as the gateway would have told of them.
   func messages(in channel: String, after watermark: String) async throws(RESTError) -> [JSONValue] {
-    var all: [JSONValue] = []
-    var last = watermark
-    while all.count < Self.mostMessages {
-      guard case .array(let page) = try await rest.ask(.messages(in: channel, after: last)), !page.isEmpty else {
-        break
-      }
-      let ids = page.compactMap { $0["id"]?.stringValue }
-      all += page
-      last = ids.max { Snowflake.isOlder($0, than: $1) } ?? last
-      if page.count < Self.page { break }
+    let missed = try await CatchUp<JSONValue>(
+      after: watermark, pageSize: Self.page, mark: { $0["id"]?.stringValue },
+      isOlder: { Snowflake.isOlder($0, than: $1) }
+    ) { last throws(RESTError) in try await rest.ask(.messages(in: channel, after: last)).list }
+    if missed.isCut {
+      log("channel \(channel): more than \(CatchUp<JSONValue>.most) messages were missed; later ones are left out")
     }
-    if all.count >= Self.mostMessages {
-      log("channel \(channel): more than \(Self.mostMessages) messages were missed; later ones are left out")
-    }
-    let sorted = all.sorted { Snowflake.isOlder($0["id"]?.stringValue ?? "", than: $1["id"]?.stringValue ?? "") }
-    return try await completed(Array(sorted.prefix(Self.mostMessages)), in: channel)
+    return try await completed(missed.messages, in: channel)
   }
 
   /// With the server and its member, whose roles may be what lets somebody in; the interface leaves them out.

@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayConcurrency
 internal import RelayTransport
 internal import RelayWire
@@ -101,7 +102,7 @@ final class Channels: Sendable {
   @discardableResult
   func learn(_ channel: JSONValue?) -> Conversation? {
     guard let channel, let id = channel["id"]?.stringValue else { return nil }
-    let isThread = channel["type"]?.integerValue.map(Self.threadTypes.contains) ?? false
+    let isThread = channel["type"]?.intValue.map(Self.threadTypes.contains) ?? false
     let title = channel["name"]?.stringValue ?? ""
     let parent = isThread ? channel["parent_id"]?.stringValue : nil
     known.withLock { known in

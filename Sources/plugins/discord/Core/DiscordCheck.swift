@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import MessengerKit
 package import PluginSDK
 internal import RelayWire
 
@@ -20,7 +21,7 @@ package enum DiscordCheck {
     do {
       return try await route + findings(settings, portal) + others(DiscordState(request.state))
     } catch {
-      return route + [.init(false, "Discord: \(error.asDeliveryFailure.wireError.message)")]
+      return route + [.init(false, "Discord: \(error.words)")]
     }
   }
 
@@ -62,7 +63,7 @@ package enum DiscordCheck {
     } catch {
       return .init(
         false,
-        "channel \(channel): \(error.asDeliveryFailure.wireError.message); is the bot in its server, and may it see it?"
+        "channel \(channel): \(error.words); is the bot in its server, and may it see it?"
       )
     }
   }

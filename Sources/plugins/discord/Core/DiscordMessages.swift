@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayWire
 
 /// Discord's messages as the host knows them.
@@ -9,7 +10,7 @@ enum DiscordMessages {
   /// - Returns: nil for what is no person's message.
   static func received(_ data: JSONValue, in conversation: Conversation, me: String?) -> MessageReceived? {
     // What Discord says itself, as that a thread has been made, comes as a message of who did it.
-    guard [nil, 0, 19].contains(data["type"]?.integerValue), let id = data["id"]?.stringValue,
+    guard [nil, 0, 19].contains(data["type"]?.intValue), let id = data["id"]?.stringValue,
       let sender = sender(data)
     else { return nil }
     let (words, isForwarded) = words(of: data)
@@ -86,7 +87,7 @@ enum DiscordMessages {
       guard let id = item["id"]?.stringValue, let url = item["url"]?.stringValue else { return nil }
       return Attachment(
         id: id, name: item["filename"]?.stringValue ?? id, mime: item["content_type"]?.stringValue,
-        size: item["size"]?.integerValue, url: url)
+        size: item["size"]?.intValue, url: url)
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import MessengerKit
 package import PluginSDK
 internal import RelayConcurrency
 internal import RelayHTTP
@@ -99,26 +100,21 @@ extension DiscordMessenger {
   }
 
   package func sendFile(_ request: FileSend) async throws -> Receipt {
-    let name = request.name.isEmpty ? "file" : request.name
-    let size = UploadLimits.size(of: request.path)
-    do {
-      if size > UploadLimits.least, size > (try await uploads.limit(in: request.conversation)) {
-        throw DeliveryFailure.tooLarge("\(name) has \(ByteCount(size)), which is more than Discord takes here")
-      }
-    } catch let error as RESTError {
-      throw error.asDeliveryFailure
+    let outgoing = OutgoingFile(request)
+    if outgoing.size > UploadLimits.least {
+      let limit: Int
+      do { limit = try await uploads.limit(in: request.conversation) } catch { throw error.asDeliveryFailure }
+      try outgoing.check(limit: limit, at: "Discord")
     }
     var body = content(request.caption ?? "")
-    body["attachments"] = [["id": 0, "filename": .string(name)]]
+    body["attachments"] = [["id": 0, "filename": .string(outgoing.name)]]
     let file = HTTPRequest.Part(
-      name: "files[0]", fileName: name, type: request.mime, content: .file(path: request.path))
+      name: "files[0]", fileName: outgoing.name, type: outgoing.mime, content: .file(path: outgoing.path))
     return try await create(body, key: request.key, file: file, in: request.conversation)
   }
 
   package func showDialog(_ request: DialogShow) async throws -> Receipt {
-    if request.kind == .input || request.kind == .editor {
-      interactions.remember(Components.Form(request), of: request.dialog)
-    }
+    interactions.forms.remember(request)
     return try await create(
       content(request.text, Components.rows(of: request)), key: request.key, in: request.conversation)
   }

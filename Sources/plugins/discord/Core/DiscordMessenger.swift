@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import MessengerKit
 package import PluginSDK
 internal import RelayConcurrency
 internal import RelayTransport
@@ -19,7 +20,7 @@ package actor DiscordMessenger {
   let menu: CommandMenu
   let uploads: UploadLimits
   let typing: TypingIndicator
-  let streaming: StreamingEdits
+  let streaming: GrowingEdits<JSONValue, RESTError>
   let token: SharedToken
   let taskScope = TaskScope()
   private let gateway = SetOnce<GatewayClient>()
@@ -39,13 +40,17 @@ package actor DiscordMessenger {
     let settings = try DiscordSettings(checked: host.about.config)
     self.host = host
     self.settings = settings
-    rest = RESTClient(
+    let rest = RESTClient(
       .init(base: settings.api ?? Self.usualAPI, token: settings.token ?? "", proxy: settings.proxy))
+    self.rest = rest
     state = DiscordState(host.about.state)
     token = SharedToken(folder: host.about.dataDir)
-    channels = Channels(settings, heard: state.watermarks.map(\.channel), rest)
-    typing = TypingIndicator(rest)
-    streaming = StreamingEdits(rest, log: { host.log($0) })
+    channels = Channels(settings, heard: state.seen.all.map(\.conversation), rest)
+    // Discord shows it for ten seconds.
+    typing = TypingIndicator(renewal: .seconds(8), show: { _ = try? await rest.ask(.typing(in: $0)) })
+    streaming = GrowingEdits(
+      rest.growth,
+      log: { host.log("a growing message could not be changed: \($0.words)") })
     interactions = Interactions(host, rest, channels, taskScope)
     menu = CommandMenu(rest, channels, log: { host.log($0) })
     uploads = UploadLimits(rest)
@@ -78,11 +83,7 @@ package actor DiscordMessenger {
         default: break
         }
       }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) },
-      instance: host.about.instance, obstacle: Self.connecting,
-      report: { [host] problem in
-        host.log(problem ?? "nothing is in the way any more")
-        do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
-      })
+      problems: ProblemReports(host, beginningWith: Self.connecting))
     self.gateway.set(gateway)
     if let proxy = rest.settings.proxy { host.log("Discord is reached through the proxy \(proxy)") }
     await gateway.show(presence: presence)
@@ -148,7 +149,7 @@ package actor DiscordMessenger {
       begin(event.data)
     case "THREAD_CREATE":
       // From its first message on nothing of it is to be missed.
-      if let thread = channels.learn(event.data), state.watermark(of: thread.id) == nil {
+      if let thread = channels.learn(event.data), state.seen[thread.id] == nil {
         see(Snowflake.before(thread.id), in: thread.id)
       }
     case "THREAD_UPDATE", "THREAD_DELETE", "CHANNEL_DELETE": try await changed(event)
@@ -191,7 +192,7 @@ package actor DiscordMessenger {
       } catch .refused(let status, _, _) where status < 500 && status != 401 {
         return nil
       } catch {
-        host.log("where a message was written could not be found out: \(error.asDeliveryFailure.wireError.message)")
+        host.log("where a message was written could not be found out: \(error.words)")
         try await LoopClock.shared.sleep(for: .seconds(5))
       }
     }
@@ -212,12 +213,12 @@ package actor DiscordMessenger {
       return false
     }
     var next = state
-    next.saw(message.id, in: place.id, keeping: settings.channels ?? [])
+    next.seen.saw(message.id, in: place.id, keeping: settings.channels ?? [])
     message.state = storable(next)
     let reply = try await host.received(message)
     // What strangers write leaves no trace.
     if reply.refused != true {
-      state.saw(message.id, in: place.id, keeping: settings.channels ?? [])
+      state.seen.saw(message.id, in: place.id, keeping: settings.channels ?? [])
       if isAddressed { channels.hear(place.id) }
     }
     guard reply.stored else { return false }
@@ -251,7 +252,7 @@ package actor DiscordMessenger {
         try await rest.ask(.react(reaction, to: message, in: channel))
       } catch {
         // Decoration: neither tried for long nor worth more than a line.
-        host.log("a reaction could not be added: \(error.asDeliveryFailure.wireError.message)")
+        host.log("a reaction could not be added: \(error.words)")
       }
     }
   }
@@ -262,7 +263,7 @@ package actor DiscordMessenger {
   private func catchUp(_ ready: JSONValue) async throws {
     if case .array(let guilds)? = ready["guilds"] { unmet = Set(guilds.compactMap { $0["id"]?.stringValue }) }
     before = state
-    for (channel, watermark) in state.watermarks { try await fetch(channel, after: watermark) }
+    for (channel, watermark) in state.seen.all { try await fetch(channel, after: watermark) }
     if unmet.isEmpty {
       before = nil
       try await keep()
@@ -270,13 +271,13 @@ package actor DiscordMessenger {
   }
 
   private func see(_ message: String, in channel: String) {
-    state.saw(message, in: channel, keeping: settings.channels ?? [])
+    state.seen.saw(message, in: channel, keeping: settings.channels ?? [])
   }
 
   /// Sets the first watermark of a channel that is configured: what Discord says was written last. This machine's time of
   /// day says nothing of Discord's.
   private func begin(_ channel: JSONValue) {
-    guard let id = channel["id"]?.stringValue, channels.configured(id) != nil, state.watermark(of: id) == nil else {
+    guard let id = channel["id"]?.stringValue, channels.configured(id) != nil, state.seen[id] == nil else {
       return
     }
     // In a channel without a message all ids are later than its own.
@@ -285,21 +286,20 @@ package actor DiscordMessenger {
 
   /// A session that is resumed does not tell of channels that have been added to the configuration.
   private func findFirstWatermarks() async {
-    for channel in settings.channels ?? [] where state.watermark(of: channel) == nil {
+    for channel in settings.channels ?? [] where state.seen[channel] == nil {
       do throws(RESTError) {
         begin(try await rest.ask(.channel(channel)))
       } catch {
-        host.log("channel \(channel) cannot be looked at: \(error.asDeliveryFailure.wireError.message)")
+        host.log("channel \(channel) cannot be looked at: \(error.words)")
       }
     }
   }
 
-  /// Tries of fetching what was missed in one channel.
-  private static let mostTries = 8
+  private static let fetching = Tries(8, first: .seconds(1), longest: .seconds(30))
 
   private func fetch(_ channel: String, after watermark: String) async throws {
     guard let missed = try await missed(channel, after: watermark) else { return }
-    state.caughtUp(channel)
+    state.seen.caughtUp(channel)
     var count = 0
     for message in missed where try await received(message) { count += 1 }
     if count > 0 { host.log("channel \(channel): \(count) message(s) were written during the break, and are fetched") }
@@ -308,28 +308,24 @@ package actor DiscordMessenger {
   /// Nil where nothing can be had.
   private func missed(_ channel: String, after watermark: String) async throws -> [JSONValue]? {
     let backfill = Backfill(rest: rest, log: { [host] in host.log($0) })
-    var pause = Duration.seconds(1)
-    for _ in 0..<Self.mostTries {
+    let found = try await Self.fetching.run { () -> [JSONValue]?? in
       do throws(RESTError) {
-        return try await backfill.messages(in: channel, after: watermark)
+        return .some(try await backfill.messages(in: channel, after: watermark))
       } catch {
-        host.log("channel \(channel): what was missed cannot be fetched: \(error.asDeliveryFailure.wireError.message)")
-        if case .refused(let status, _, _) = error, status < 500, status != 401 {
-          if status == 404 { try await gone(channel) }
-          return nil
-        }
+        host.log("channel \(channel): what was missed cannot be fetched: \(error.words)")
+        guard case .refused(let status, _, _) = error, status < 500, status != 401 else { return nil }
+        if status == 404 { try await gone(channel) }
+        return .some(nil)
       }
-      try await LoopClock.shared.sleep(for: pause)
-      pause = min(pause * 2, .seconds(30))
     }
     // Fetched with the next session: until then nothing of this channel counts as seen.
-    state.miss(channel)
-    return nil
+    if found == nil { state.seen.miss(channel) }
+    return found ?? nil
   }
 
   /// A thread that was deleted during the break, or a channel.
   private func gone(_ channel: String) async throws {
-    state.forget(channel)
+    state.seen.forget(channel)
     let place = channels.configured(channel) ?? Conversation(id: channel, kind: .thread)
     try await host.closed(ConversationClosed(conversation: place, deleted: true))
   }
@@ -347,8 +343,8 @@ package actor DiscordMessenger {
     guard case .array(let threads)? = guild["threads"] else { return }
     for thread in threads {
       // A thread that began during the break.
-      guard let place = channels.learn(thread), state.watermark(of: place.id) == nil, let parent = place.parent,
-        let last = known.watermark(of: parent), Snowflake.isOlder(last, than: place.id)
+      guard let place = channels.learn(thread), state.seen[place.id] == nil, let parent = place.parent,
+        let last = known.seen[parent], Snowflake.isOlder(last, than: place.id)
       else { continue }
       see(Snowflake.before(place.id), in: place.id)
       try await fetch(place.id, after: Snowflake.before(place.id))
@@ -360,7 +356,7 @@ package actor DiscordMessenger {
     let place = channels.learn(event.data) ?? channels.configured(event.data["id"]?.stringValue)
     if event.name != "THREAD_UPDATE", let id = event.data["id"]?.stringValue {
       channels.forget(id)
-      state.forget(id)
+      state.seen.forget(id)
     }
     guard let place else { return }
     if event.name != "THREAD_UPDATE" {

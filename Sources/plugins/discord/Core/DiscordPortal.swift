@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import PluginSDK
 internal import RelayConcurrency
 
@@ -30,7 +31,7 @@ struct DiscordPortal: Sendable {
     let application = try await rest.ask(.application)
     return Bot(
       name: me["username"]?.stringValue ?? "?", application: application["id"]?.stringValue ?? "",
-      readsMessages: (application["flags"]?.integerValue ?? 0) & Self.contentFlags != 0)
+      readsMessages: (application["flags"]?.intValue ?? 0) & Self.contentFlags != 0)
   }
 
   /// The address at which the bot is invited, with exactly the permissions that it needs.

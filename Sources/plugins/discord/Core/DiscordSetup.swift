@@ -1,13 +1,11 @@
+internal import MessengerKit
 package import PluginSDK
-internal import RelayConcurrency
 internal import RelayTransport
 internal import RelayWire
 
 /// Leads somebody from the developer portal to a bot that answers.
 package struct DiscordSetup: Sendable {
   private static let mostTries = 3
-  /// For the code to arrive, in seconds.
-  private static let pairingLimit = 600
 
   private struct Known: Decodable, Sendable {
     var api: String?
@@ -48,22 +46,20 @@ package struct DiscordSetup: Sendable {
   }
 
   private func askForToken() async throws -> (String, DiscordPortal, DiscordPortal.Bot) {
-    for _ in 0..<Self.mostTries {
+    try await dialogue.ask(
+      "token", "The token:", secret: true, failure: "no token that Discord takes was given"
+    ) { answer in
       // Quotes come along when it is copied from a file.
-      let token = try await dialogue.ask("token", "The token:", secret: true).filter { $0 != "\"" && $0 != "'" }
+      let token = answer.filter { $0 != "\"" && $0 != "'" }
       let portal = DiscordPortal(token: token, api: known.api, proxy: known.proxy)
       let isToken = !token.isEmpty && token.allSatisfy { $0.isASCII && !$0.isWhitespace }
       do throws(RESTError) {
-        if isToken { return (token, portal, try await portal.bot()) }
+        if isToken { return .good((token, portal, try await portal.bot())) }
       } catch {
-        guard case .refused(status: 401, _, _) = error else {
-          throw WireError(.internalError, error.asDeliveryFailure.wireError.message)
-        }
+        guard case .refused(status: 401, _, _) = error else { throw WireError(.internalError, error.words) }
       }
-      try await dialogue.say(
-        "Discord does not take this token. Press \"Reset Token\" and copy the new one as a whole.")
+      return .again("Discord does not take this token. Press \"Reset Token\" and copy the new one as a whole.")
     }
-    throw WireError(.internalError, "no token that Discord takes was given")
   }
 
   private func waitForIntent(_ portal: DiscordPortal, _ bot: DiscordPortal.Bot) async throws {
@@ -91,15 +87,11 @@ package struct DiscordSetup: Sendable {
   }
 
   private func askForChannels(_ portal: DiscordPortal) async throws -> [String] {
-    var given = known.channels
-    for _ in 0..<Self.mostTries {
-      let ids = try await askForIDs(
-        "channels", given,
-        "5. Channels of servers in which it shall listen, as ids with commas between (Enter: direct messages only):")
-      if try await areSeen(ids, portal) { return ids }
-      given = nil
-    }
-    throw WireError(.internalError, "no channels were given that the bot can see")
+    try await askForIDs(
+      "channels", known.channels,
+      "5. Channels of servers in which it shall listen, as ids with commas between (Enter: direct messages only):",
+      failure: "no channels were given that the bot can see"
+    ) { try await areSeen($0, portal) }
   }
 
   /// Whether the bot sees all of these; says what it lacks in each.
@@ -111,7 +103,7 @@ package struct DiscordSetup: Sendable {
         found = try await portal.missing(in: channel)
       } catch {
         guard case .refused(let status, _, _) = error, status == 403 || status == 404 else {
-          throw WireError(.internalError, error.asDeliveryFailure.wireError.message)
+          throw WireError(.internalError, error.words)
         }
         areSeen = false
         try await dialogue.say("The bot sees no channel \(channel): is the id right, and is the bot in its server?")
@@ -126,73 +118,46 @@ package struct DiscordSetup: Sendable {
 
   private func askForUsers(_ token: String) async throws -> [String] {
     let ids = try await askForIDs(
-      "users", known.users, "6. Your id at Discord, or several with commas between (Enter: find it out by a code):")
+      "users", known.users, "6. Your id at Discord, or several with commas between (Enter: find it out by a code):",
+      failure: "no users were given that are ids")
     return ids.isEmpty ? [try await pair(token)] : ids
   }
 
-  private func askForIDs(_ name: String, _ given: String?, _ question: String) async throws -> [String] {
-    var answer = given
-    for _ in 0..<Self.mostTries {
-      let text: String
-      if let answer { text = answer } else { text = try await dialogue.ask(name, question) }
-      let ids = text.split(separator: ",").map { $0.filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" } }
-        .filter { !$0.isEmpty }
-      guard let wrong = ids.first(where: { !DiscordSettings.isID($0) }) else { return ids }
-      try await dialogue.say(
+  private func askForIDs(
+    _ name: String, _ given: String?, _ question: String, failure: String,
+    areGood: ([String]) async throws -> Bool = { _ in true }
+  ) async throws -> [String] {
+    try await dialogue.ask(name, question, given: given, failure: failure) { answer in
+      let ids = SetupDialogue.list(answer)
+      guard let wrong = ids.first(where: { !DiscordSettings.isID($0) }) else {
+        return try await areGood(ids) ? .good(ids) : .again(nil)
+      }
+      return .again(
         "\"\(wrong)\" is no id, which has 17 to 20 digits. Switch \"Developer Mode\" on in Discord's settings "
           + "(Advanced); then right-click and \"Copy ID\".")
-      answer = nil
     }
-    throw WireError(.internalError, "no \(name) were given that are ids")
   }
 
   // MARK: - Pairing
 
-  /// Waits for a code in a direct message: whoever writes it is who reads this.
   private func pair(_ token: String) async throws -> String {
-    let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
-    let limit = known.pairingSeconds.flatMap { Int($0) } ?? Self.pairingLimit
-    let (shown, found) = (SetOnce<Void>(), SetOnce<Sender>())
+    let pairing = Pairing(dialogue)
     let gateway = GatewayClient(
       RESTClient(.init(base: known.api ?? DiscordMessenger.usualAPI, token: token, proxy: known.proxy)), resuming: nil,
-      handle: { [dialogue] event in
-        // Not before it would be heard.
-        if event.name == "READY" {
-          try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
-          shown.set(())
-        }
-        guard event.name == "MESSAGE_CREATE", event.data["guild_id"]?.stringValue == nil,
-          event.data["content"]?.stringValue?.filter({ !$0.isWhitespace }).lowercased() == code,
+      handle: { event in
+        if event.name == "READY" { try await pairing.isListening() }
+        if event.name == "MESSAGE_CREATE", event.data["guild_id"]?.stringValue == nil,
           let message = DiscordMessages.received(event.data, in: Conversation(id: "pairing"), me: nil)
-        else { return true }
-        found.set(message.sender)
-        throw Paired()
-      }, log: { line in StandardError.say(line) })
-    do {
-      try await withDeadline(.seconds(limit), clock: LoopClock.shared) { try await gateway.run() }
-    } catch {
-      guard let sender = found.value else {
-        if let refusal = error as? WireError { throw refusal }
-        guard shown.value == nil else {
-          throw WireError(
-            .internalError,
-            "nobody wrote the code to the bot within \(Duration.seconds(limit).forPeople); begin the set-up again")
+        {
+          try pairing.heard(message.text, from: message.sender)
         }
-        let why = await gateway.obstacle ?? "Discord did not answer"
-        throw WireError(
-          .internalError,
-          "the code could not be shown, for the bot was not connected within \(Duration.seconds(limit).forPeople): \(why)"
-        )
-      }
-      try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
-      return sender.id
-    }
-    throw WireError(.internalError, "the connection to Discord ended")
+        return true
+      }, log: { line in StandardError.say(line) })
+    let limit = known.pairingSeconds.flatMap { Int($0) } ?? Pairing.usualLimit
+    return try await pairing.run(within: limit, obstacle: { await gateway.obstacle }) { try await gateway.run() }.id
   }
 
-  private struct Paired: Error {}
-
   private func asked<Value>(_ body: () async throws(RESTError) -> Value) async throws(WireError) -> Value {
-    do { return try await body() } catch { throw WireError(.internalError, error.asDeliveryFailure.wireError.message) }
+    do { return try await body() } catch { throw WireError(.internalError, error.words) }
   }
 }

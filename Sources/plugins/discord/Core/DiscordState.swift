@@ -1,11 +1,9 @@
+internal import MessengerKit
 internal import RelayWire
 
 /// What the host keeps for the next life of the plugin: where the gateway's stream stands, and the last message seen in
 /// each conversation.
 struct DiscordState: Sendable {
-  /// Those written in least recently are forgotten first: the state goes with every message.
-  static let mostWatermarks = 200
-
   var gateway: GatewaySession?
   /// The bot's own id, which Discord does not tell again where a session is resumed.
   var me: String?
@@ -20,7 +18,7 @@ struct DiscordState: Sendable {
     }
 
     init?(kept: JSONValue?) {
-      guard let channel = kept?["channel"]?.stringValue, let time = kept?["time"]?.integerValue else { return nil }
+      guard let channel = kept?["channel"]?.stringValue, let time = kept?["time"]?.intValue else { return nil }
       self.init(channel: channel, time: Double(time))
     }
 
@@ -29,50 +27,23 @@ struct DiscordState: Sendable {
   }
 
   private(set) var other: Other?
-  /// Newest last.
-  private(set) var watermarks: [(channel: String, message: String)] = []
-
-  private var missed: Set<String> = []
+  /// The last message seen in each conversation.
+  var seen: Watermarks
 
   init(_ kept: JSONValue?) {
     gateway = GatewaySession(kept: kept?["gateway"])
     me = kept?["me"]?.stringValue
     other = Other(kept: kept?["other"])
-    if case .array(let channels)? = kept?["missed"] { missed = Set(channels.compactMap(\.stringValue)) }
-    guard case .array(let pairs)? = kept?["seen"] else { return }
-    for pair in pairs {
-      guard case .array(let pair) = pair, pair.count == 2, let channel = pair[0].stringValue,
-        let message = pair[1].stringValue
-      else { continue }
-      watermarks.append((channel, message))
-    }
+    seen = Watermarks(kept: kept, isOlder: { Snowflake.isOlder($0, than: $1) })
   }
 
   var asJSON: JSONValue {
-    var state: [String: JSONValue] = [
-      "seen": .array(watermarks.map { .array([.string($0.channel), .string($0.message)]) })
-    ]
-    if !missed.isEmpty { state["missed"] = .array(missed.sorted().map { .string($0) }) }
+    var state: [String: JSONValue] = [:]
+    seen.keep(in: &state)
     if let me { state["me"] = .string(me) }
     if let other { state["other"] = ["channel": .string(other.channel), "time": .integer(Int64(other.time))] }
     if let gateway { state["gateway"] = gateway.asJSON }
     return .object(state)
-  }
-
-  func watermark(of channel: String) -> String? { watermarks.last { $0.channel == channel }?.message }
-
-  /// A message has been seen; an older one than the last changes nothing, nor does any where some are missed.
-  ///
-  /// - Parameter kept: channels that are never forgotten.
-  mutating func saw(_ message: String, in channel: String, keeping kept: [String] = []) {
-    let last = watermark(of: channel)
-    guard !missed.contains(channel), last.map({ Snowflake.isOlder($0, than: message) }) ?? true else { return }
-    forget(channel)
-    watermarks.append((channel, message))
-    guard watermarks.count > Self.mostWatermarks,
-      let oldest = watermarks.firstIndex(where: { !kept.contains($0.channel) })
-    else { return }
-    watermarks.remove(at: oldest)
   }
 
   /// - Returns: false when that was noted not long ago.
@@ -81,15 +52,6 @@ struct DiscordState: Sendable {
     if let other, (0..<Other.pause).contains(now - other.time) { return false }
     other = Other(channel: channel, time: now)
     return true
-  }
-
-  /// What was written in a channel could not be fetched: its watermark stays until it is.
-  mutating func miss(_ channel: String) { missed.insert(channel) }
-  mutating func caughtUp(_ channel: String) { missed.remove(channel) }
-
-  mutating func forget(_ channel: String) {
-    watermarks.removeAll { $0.channel == channel }
-    missed.remove(channel)
   }
 }
 

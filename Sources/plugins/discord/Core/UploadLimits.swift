@@ -1,4 +1,4 @@
-internal import Glibc
+internal import MessengerKit
 internal import RelayWire
 
 /// How large a file may be where it goes: servers that are paid for take more.
@@ -12,14 +12,8 @@ actor UploadLimits {
   init(_ rest: RESTClient) { self.rest = rest }
 
   func learn(guild: JSONValue) {
-    guard let id = guild["id"]?.stringValue, let tier = guild["premium_tier"]?.integerValue else { return }
+    guard let id = guild["id"]?.stringValue, let tier = guild["premium_tier"]?.intValue else { return }
     tiers[id] = tier
-  }
-
-  /// In bytes; zero for a file that is not there.
-  static func size(of path: String) -> Int {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   /// In bytes.

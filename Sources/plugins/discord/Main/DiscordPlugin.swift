@@ -25,30 +25,23 @@ import PluginSDK
     try await DiscordCheck.findings(request)
   }
 
-  func run() async throws { try await started.run() }
+  func run() async throws { try await messenger.get().run() }
 
-  func send(_ request: MessageSend) async throws -> Receipt { try await started.send(request) }
-  func edit(_ request: MessageEdit) async throws -> EditReceipt { try await started.edit(request) }
-  func delete(_ request: MessageDelete) async throws { try await started.delete(request) }
-  func settled(_ request: MessageSettled) async throws { try await started.settled(request) }
-  func sendFile(_ request: FileSend) async throws -> Receipt { try await started.sendFile(request) }
-  func showDialog(_ request: DialogShow) async throws -> Receipt { try await started.showDialog(request) }
-  func closeDialog(_ request: DialogClose) async throws { try await started.closeDialog(request) }
-  func setTyping(_ request: TypingSet) async throws { try await started.setTyping(request) }
+  func send(_ request: MessageSend) async throws -> Receipt { try await messenger.get().send(request) }
+  func edit(_ request: MessageEdit) async throws -> EditReceipt { try await messenger.get().edit(request) }
+  func delete(_ request: MessageDelete) async throws { try await messenger.get().delete(request) }
+  func settled(_ request: MessageSettled) async throws { try await messenger.get().settled(request) }
+  func sendFile(_ request: FileSend) async throws -> Receipt { try await messenger.get().sendFile(request) }
+  func showDialog(_ request: DialogShow) async throws -> Receipt { try await messenger.get().showDialog(request) }
+  func closeDialog(_ request: DialogClose) async throws { try await messenger.get().closeDialog(request) }
+  func setTyping(_ request: TypingSet) async throws { try await messenger.get().setTyping(request) }
   func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply {
-    try await started.createThread(request)
+    try await messenger.get().createThread(request)
   }
   func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply {
-    try await started.openConversation(request)
+    try await messenger.get().openConversation(request)
   }
-  func setPresence(_ request: PresenceSet) async throws { try await started.setPresence(request) }
-  func commandsChanged(_ request: CommandsChanged) async throws { try await started.commandsChanged(request) }
+  func setPresence(_ request: PresenceSet) async throws { try await messenger.get().setPresence(request) }
+  func commandsChanged(_ request: CommandsChanged) async throws { try await messenger.get().commandsChanged(request) }
   func shutdown() async { await messenger.value?.shutdown() }
-
-  private var started: DiscordMessenger {
-    get throws {
-      guard let messenger = messenger.value else { throw WireError(.internalError, "not started") }
-      return messenger
-    }
-  }
 }

@@ -1,3 +1,5 @@
+internal import MessengerHTTP
+internal import MessengerKit
 internal import RelayConcurrency
 internal import RelayHTTP
 internal import RelayTransport
@@ -14,13 +16,12 @@ actor GatewayClient {
   private let handle: @Sendable (GatewayEvent) async throws -> Bool
   private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
-  private let instance: String
-  private let report: (@Sendable (String?) async -> Void)?
+  private let problems: ProblemReports?
   /// The problem that was last told; nil once it is over.
   private(set) var obstacle: String?
   private static let catchingUp = "what was written while the bot was away is being fetched from Discord"
   private var session: GatewaySession?
-  private var backoff = GatewayBackoff()
+  private var backoff = ReconnectBackoff()
   private var connection: GatewayConnection?
   /// What the bot shows as its activity.
   private var presence: String?
@@ -34,28 +35,24 @@ actor GatewayClient {
   ///   - arrived: called for each event as it comes, before those that wait are handled; must not wait.
   ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
   ///     Returns whether all that was missed has been fetched.
-  ///   - instance: what the person knows this as.
-  ///   - obstacle: what was reported to be in the way already.
-  ///   - report: told what is in the way, in words for the person; nil once it is over.
+  ///   - problems: told what is in the way; without it what Discord refuses for good ends `run`.
   init(
     _ rest: RESTClient, resuming session: GatewaySession?,
     arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
     handle: @escaping @Sendable (GatewayEvent) async throws -> Bool, log: @escaping @Sendable (String) -> Void,
-    instance: String = "", obstacle: String? = nil, report: (@Sendable (String?) async -> Void)? = nil
+    problems: ProblemReports? = nil
   ) {
-    self.obstacle = obstacle
     self.rest = rest
     self.session = session
     self.handle = handle
     self.arrived = arrived
     self.log = log
-    self.instance = instance
-    self.report = report
+    self.problems = problems
   }
 
   /// Runs until the task is cancelled.
   ///
-  /// - Throws: what `handle` throws; where nobody is reported to, what Discord refuses for good.
+  /// - Throws: what `handle` throws; where there are no `problems`, what Discord refuses for good.
   func run() async throws {
     while !Task.isCancelled {
       let began = clock.now
@@ -63,8 +60,8 @@ actor GatewayClient {
       switch ending {
       case .fatal(let words):
         session = nil
-        guard report != nil else { throw WireError(.internalError, words) }
-        await tell("\(words). Tried again in an hour; at once with: pi-relayd plugins restart \(instance)")
+        guard let problems else { throw WireError(.internalError, words) }
+        await problems.tellRefusal(words, again: Self.pauseAfterRefusal)
         try await clock.sleep(for: Self.pauseAfterRefusal)
         continue
       case .identify, .identifyLater: session = nil
@@ -98,7 +95,7 @@ actor GatewayClient {
       socket = try await WebSocket.connect(request(url))
     } catch let error as RESTError {
       if case .refused(status: 401, _, _) = error { return (GatewayEnding(closedWith: 4004), nil) }
-      await tell("Discord cannot be asked for its gateway: \(error.asDeliveryFailure.wireError.message)")
+      await tell("Discord cannot be asked for its gateway: \(error.words)")
       return (.resume, nil)
     } catch let error as WebSocketError {
       await tell("Discord's gateway cannot be reached: \(error)")
@@ -150,26 +147,26 @@ actor GatewayClient {
   /// - Parameter isWell: the connection is there, and what was missed has been handled.
   private func keep(_ session: GatewaySession, isWell: Bool) async {
     self.session = session
-    if isWell, obstacle != nil { await tell(nil) }
+    if isWell { await tell(nil) }
   }
 
   private func beginCatchingUp() async {
-    if report != nil { await tell(Self.catchingUp) }
+    if problems != nil { await tell(Self.catchingUp) }
   }
 
-  /// What is in the way, or nothing any more. Not each time anew.
+  /// What is in the way, or nothing any more.
   private func tell(_ problem: String?) async {
+    if let problems { return await problems.tell(problem) }
     guard problem != obstacle else { return }
     obstacle = problem
-    guard let report else { return log(problem ?? "connected again") }
-    await report(problem)
+    log(problem ?? "connected again")
   }
 
   private func request(_ url: String) -> WebSocket.Request {
     let base = url.hasSuffix("/") ? url : url + "/"
     var request = WebSocket.Request(url: base + "?v=10&encoding=json&compress=zlib-stream")
-    request.proxy = rest.settings.proxies.proxy(for: request.url)?.url
-    request.allowsPlain = rest.settings.allowsPlain
+    request.proxy = rest.settings.interface.proxy(for: request.url)?.url
+    request.allowsPlain = rest.settings.interface.allowsPlain
     return request
   }
 
@@ -181,7 +178,7 @@ actor GatewayClient {
         throw RESTError.unreachable("it did not say where the gateway is")
       }
       let limit = answer["session_start_limit"]
-      guard limit?["remaining"]?.integerValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }
+      guard limit?["remaining"]?.intValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }
       await tell(
         "no further connection is allowed for \(Duration(seconds: wait / 1_000).forPeople): this token has used up today's"
       )

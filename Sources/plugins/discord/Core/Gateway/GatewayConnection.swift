@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayConcurrency
 internal import RelayHTTP
 internal import RelayTransport
@@ -87,7 +88,7 @@ actor GatewayConnection {
   private func take(_ payload: GatewayPayload) throws {
     switch payload.operation {
     case .hello:
-      guard let interval = payload.data?["heartbeat_interval"]?.integerValue else { return }
+      guard let interval = payload.data?["heartbeat_interval"]?.intValue else { return }
       beats.post(.milliseconds(interval))
       try greet()
     case .heartbeat: try sendHeartbeat()

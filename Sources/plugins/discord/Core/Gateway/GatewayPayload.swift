@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayWire
 
 /// One message of the gateway.
@@ -29,9 +30,9 @@ struct GatewayPayload {
 
   static func read(_ bytes: [UInt8]) throws -> GatewayPayload {
     let value = try JSONCoding.decode(JSONValue.self, from: bytes)
-    guard let code = value["op"]?.integerValue.flatMap({ Int(exactly: $0) }) else { throw Unreadable() }
+    guard let code = value["op"]?.intValue else { throw Unreadable() }
     return GatewayPayload(
-      code: code, data: value["d"], sequence: value["s"]?.integerValue.flatMap { Int(exactly: $0) },
+      code: code, data: value["d"], sequence: value["s"]?.intValue,
       event: value["t"]?.stringValue)
   }
 

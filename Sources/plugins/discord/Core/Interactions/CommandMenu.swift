@@ -1,10 +1,11 @@
-internal import RelayTransport
+internal import MessengerKit
+internal import RelayConcurrency
 internal import RelayWire
 
 /// Registers the commands where what is registered differs: in every server and for direct messages, or, on a machine
 /// without direct messages, in the servers of its channels. Machines that share a token register the same there.
 actor CommandMenu {
-  private static let mostTries = 5
+  private static let tries = Tries(5, first: .seconds(5), factor: 3)
 
   private let rest: RESTClient
   private let channels: Channels
@@ -24,12 +25,8 @@ actor CommandMenu {
   func set(_ commands: [CommandsChanged.Command]) async {
     menu = .array(commands.map(Self.command))
     done = []
-    var pause = Duration.seconds(5)
-    for _ in 0..<Self.mostTries {
-      if await registerEverywhere() { return }
-      do { try await LoopClock.shared.sleep(for: pause) } catch { return }
-      pause *= 3
-    }
+    // Cancelled: the plugin is ending.
+    _ = try? await Self.tries.run { await registerEverywhere() ? () : nil }
   }
 
   /// - Returns: false where another try may help.
@@ -63,7 +60,7 @@ actor CommandMenu {
   }
 
   private func tell(_ error: RESTError, _ what: String) {
-    log("\(what): \(error.asDeliveryFailure.wireError.message)")
+    log("\(what): \(error.words)")
   }
 
   private func guilds() async throws(RESTError) -> [String] {
@@ -129,16 +126,8 @@ actor CommandMenu {
             ]
           }
         }
-        if case .array(let contexts)? = command["contexts"] { parts.append("\(contexts.compactMap(\.integerValue))") }
+        if case .array(let contexts)? = command["contexts"] { parts.append("\(contexts.compactMap(\.intValue))") }
         return parts.joined(separator: "\u{0}")
       })
-  }
-}
-
-extension JSONValue {
-  func setting(_ name: String, _ value: JSONValue) -> JSONValue {
-    guard case .object(var object) = self else { return self }
-    object[name] = value
-    return .object(object)
   }
 }

@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayWire
 
 /// Buttons, select menus and forms as Discord wants them.
@@ -19,10 +20,11 @@ enum Components {
 
   /// The answers to a question: buttons while they are few, and for a question that wants text the one that opens a form.
   static func rows(of dialog: DialogShow) -> JSONValue {
-    let all = (dialog.buttons ?? []).flatMap(\.self)
-    if all.count > mostButtons, all.count <= mostOptions { return .array([row([selectMenu(all)])]) }
-    guard all.isEmpty, dialog.kind == .input || dialog.kind == .editor else { return rows(dialog.buttons) }
-    return rows([[Button(id: Interaction.formPrefix + dialog.dialog, label: "Answer…", style: .primary)]])
+    switch DialogChoices(dialog, mostButtons: mostButtons, mostOptions: mostOptions) {
+    case .buttons(let buttons): rows(buttons)
+    case .menu(let all): .array([row([selectMenu(all)])])
+    case .form(let button): rows([[button]])
+    }
   }
 
   private static func row(_ components: [JSONValue]) -> JSONValue { ["type": 1, "components": .array(components)] }
@@ -51,48 +53,16 @@ enum Components {
   }
 
   /// A form with one field.
-  static func form(_ form: Form, dialog: String) -> JSONValue {
+  static func form(_ form: DialogForm, dialog: String) -> JSONValue {
     var field: [String: JSONValue] = [
       "type": 4, "custom_id": "text", "label": "Your answer", "required": false,
       "style": .integer(form.isLong ? 2 : 1),
     ]
     if let prefill = form.prefill, !prefill.isEmpty { field["value"] = .string(prefill.cut(longestPrefill)) }
     return [
-      "custom_id": .string(Interaction.formPrefix + dialog),
+      "custom_id": .string(DialogChoices.formPrefix + dialog),
       "title": .string(form.title.isEmpty ? "Question" : form.title.cut(longestTitle)),
       "components": .array([row([.object(field)])]),
     ]
-  }
-
-  /// What a form shows.
-  struct Form: Sendable {
-    var title: String
-    var prefill: String?
-    var isLong: Bool
-
-    init(_ dialog: DialogShow) {
-      title = String(dialog.text.prefix { $0 != "\n" })
-      prefill = dialog.prefill
-      isLong = dialog.kind == .editor
-    }
-
-    init(title: String) {
-      self.title = title
-      isLong = true
-    }
-  }
-}
-
-extension String {
-  /// Its beginning, at most this many UTF-16 units of it: no count of Discord's is stricter.
-  func cut(_ limit: Int) -> String {
-    guard utf16.count > limit else { return self }
-    var (end, count) = (startIndex, 0)
-    for scalar in unicodeScalars {
-      count += scalar.utf16.count
-      if count > limit { break }
-      end = unicodeScalars.index(after: end)
-    }
-    return String(self[..<end])
   }
 }

@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayWire
 
 /// Somebody used a command, a button, a select menu or a form.
@@ -14,8 +15,6 @@ struct Interaction: Sendable {
     case form(dialog: String, text: String)
   }
 
-  /// What opens a form, and the form itself, are called so, with the dialog's id behind.
-  static let formPrefix = "form:"
   static let selectMenu = "select"
 
   let id: String
@@ -49,9 +48,9 @@ struct Interaction: Sendable {
     self.kind = kind
     self.channel = channel
     guild = data["guild_id"]?.stringValue
-    let isThread = data["channel"]?["type"]?.integerValue.map(Channels.threadTypes.contains) ?? false
+    let isThread = data["channel"]?["type"]?.intValue.map(Channels.threadTypes.contains) ?? false
     parent = isThread ? data["channel"]?["parent_id"]?.stringValue : nil
-    isPrivate = (data["message"]?["flags"]?.integerValue ?? 0) & DiscordMessages.ephemeral != 0
+    isPrivate = (data["message"]?["flags"]?.intValue ?? 0) & DiscordMessages.ephemeral != 0
     sender = Sender(
       id: userID, name: DiscordMessages.name(of: user, data["member"]), roles: DiscordMessages.roles(data["member"]),
       bot: user?["bot"] == true ? true : nil)
@@ -59,13 +58,13 @@ struct Interaction: Sendable {
 
   private static func kind(_ data: JSONValue) -> Kind? {
     let words = data["data"]
-    switch data["type"]?.integerValue {
+    switch data["type"]?.intValue {
     case 2: return words?["name"]?.stringValue.map { .command(name: $0, arguments: text(words?["options"])) }
     case 3: return press(data)
     case 4: return words?["name"]?.stringValue.map { .completion(name: $0, typed: text(words?["options"])) }
     case 5:
-      guard let name = words?["custom_id"]?.stringValue, name.hasPrefix(formPrefix) else { return nil }
-      return .form(dialog: String(name.dropFirst(formPrefix.count)), text: written(words?["components"]) ?? "")
+      guard let dialog = words?["custom_id"]?.stringValue.flatMap(DialogChoices.dialog(ofForm:)) else { return nil }
+      return .form(dialog: dialog, text: written(words?["components"]) ?? "")
     default: return nil
     }
   }
@@ -74,7 +73,7 @@ struct Interaction: Sendable {
     guard let name = data["data"]?["custom_id"]?.stringValue, let message = data["message"]?["id"]?.stringValue else {
       return nil
     }
-    if name.hasPrefix(formPrefix) { return .formWanted(dialog: String(name.dropFirst(formPrefix.count))) }
+    if let dialog = DialogChoices.dialog(ofForm: name) { return .formWanted(dialog: dialog) }
     guard name == selectMenu else { return .press(action: name, message: message) }
     guard case .array(let values)? = data["data"]?["values"], let choice = values.first?.stringValue else { return nil }
     return .press(action: choice, message: message)

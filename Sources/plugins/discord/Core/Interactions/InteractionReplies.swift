@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayConcurrency
 internal import RelayWire
 

@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import PluginSDK
 internal import RelayConcurrency
 internal import RelayTransport
@@ -34,9 +35,7 @@ actor Interactions {
   private let arrivals = Locked<[String: Arrival]>([:])
   /// What arrives now happened before this life, and an earlier one may have acknowledged it.
   private let isReplay = Locked(true)
-  /// Forms of open questions, newest last.
-  private let forms = Locked<[(dialog: String, form: Components.Form)]>([])
-  private static let rememberedForms = 200
+  nonisolated let forms = OpenForms()
 
   init(_ host: Host, _ rest: RESTClient, _ channels: Channels, _ taskScope: TaskScope) {
     self.host = host
@@ -44,13 +43,6 @@ actor Interactions {
     self.channels = channels
     self.taskScope = taskScope
     replies = InteractionReplies(rest)
-  }
-
-  nonisolated func remember(_ form: Components.Form, of dialog: String) {
-    forms.withLock { forms in
-      forms.append((dialog, form))
-      if forms.count > Self.rememberedForms { forms.removeFirst() }
-    }
   }
 
   /// What has been missed has been told: what arrives from now on happens now.
@@ -68,8 +60,7 @@ actor Interactions {
       let place = own ?? channels.knownDirectMessages(with: interaction.sender.id, or: interaction.channel)
       taskScope.add { [self] in await complete(interaction, place, name, typed) }
     case .formWanted(let dialog):
-      let form = forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? Components.Form(title: "Question")
-      taskScope.add { [self] in await offer(form, of: dialog, interaction) }
+      taskScope.add { [self] in await offer(forms.form(of: dialog), of: dialog, interaction) }
     case .command, .press, .form:
       let time = replies.now()
       // It ends by itself within a request's time.
@@ -97,13 +88,13 @@ actor Interactions {
     } catch .refused(_, Self.alreadyAcknowledged, _) {
       return .before
     } catch {
-      host.log("an interaction could not be answered: \(error.asDeliveryFailure.wireError.message)")
+      host.log("an interaction could not be answered: \(error.words)")
       return .failed
     }
   }
 
   /// The form holds what was written already, which is not for strangers.
-  private nonisolated func offer(_ form: Components.Form, of dialog: String, _ interaction: Interaction) async {
+  private nonisolated func offer(_ form: DialogForm, of dialog: String, _ interaction: Interaction) async {
     do {
       guard try await isAllowed(interaction) else {
         let refusal: JSONValue = ["content": "Not authorized.", "flags": .integer(Int64(DiscordMessages.ephemeral))]
@@ -210,7 +201,7 @@ actor Interactions {
 
   private func say(_ text: String, to interaction: Interaction) async {
     do { _ = try await replies.say(["content": .string(text)], to: interaction.key) } catch {
-      host.log("an interaction could not be answered: \(error.asDeliveryFailure.wireError.message)")
+      host.log("an interaction could not be answered: \(error.words)")
     }
   }
 }

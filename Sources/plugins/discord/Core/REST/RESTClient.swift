@@ -1,3 +1,6 @@
+internal import MessengerHTTP
+internal import MessengerKit
+internal import RelayConcurrency
 internal import RelayHTTP
 internal import RelayTransport
 internal import RelayWire
@@ -5,53 +8,44 @@ internal import RelayWire
 /// Asks Discord's HTTP interface, within its limits.
 actor RESTClient {
   struct Settings: Sendable {
-    /// `https://discord.com/api/v10`; another one for tests.
-    var base: String
     var token: String
-    var proxies: ProxyRules
+    var interface: JSONInterface
 
-    /// - Parameter proxy: the setting, which goes before the environment's.
+    /// - Parameters:
+    ///   - base: `https://discord.com/api/v10`; another one for tests.
+    ///   - proxy: the setting, which goes before the environment's.
     init(base: String, token: String, proxy: String?) {
-      self.base = base
       self.token = token
-      proxies = ProxyRules(setting: proxy)
+      interface = JSONInterface(base: base, headers: [("User-Agent", RESTClient.userAgent)], proxy: proxy)
     }
 
     /// The proxy through which the interface is reached.
-    var proxy: Proxy? { proxies.proxy(for: base) }
-
-    var allowsPlain: Bool { base.hasPrefix("http://127.0.0.1:") }
+    var proxy: Proxy? { interface.proxy() }
   }
 
-  /// Longer waits are the host's, which keeps what waits on the disk.
-  static let longestWait: Duration = .seconds(5)
   /// All of one request: the host takes a plugin that is silent for thirty seconds over one to hang.
-  static let budget: Duration = .seconds(20)
-  static let uploadBudget: Duration = .seconds(110)
+  private static let budget: Duration = .seconds(20)
+  private static let uploadBudget: Duration = .seconds(110)
   /// After a refused token every further request counts towards a ban.
   private static let pauseAfterRefusal: Duration = .seconds(300)
   private static let pauseAfterBlock: Duration = .seconds(300)
-  /// Tries of what Discord could not take.
-  static let mostTries = 5
+  /// For a change of a growing message that was put off.
+  private static let editPatience: Duration = .seconds(5)
+  /// Fifty requests a second, and somewhat more than a second: what goes out evenly may arrive in a bunch.
+  ///
+  /// https://discord.com/developers/docs/topics/rate-limits
+  static let usualLimits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
+  /// Discord bans an address at 10,000 invalid answers: 401, 403 and 429.
+  static let invalidLimit = SlidingWindow(most: 5_000, within: .seconds(600))
   private static let userAgent = "DiscordBot (https://github.com/pi-relay/pi-relay, 0.1.0)"
 
   nonisolated let settings: Settings
-  private let clock = LoopClock.shared
-  private let engine: CurlEngine
-  private let began: LoopClock.Instant
-  private var limits = RateLimits()
-  /// One request of a bucket at a time: only its answer says whether there is room for the next.
-  private var busy: Set<String> = []
-  private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+  nonisolated let requests = PacedRequests(RESTClient.usualLimits)
+  private let now = LoopClock.shared.reading
+  private var invalid = RESTClient.invalidLimit
   private var refusedUntil: Duration = .zero
 
-  init(_ settings: Settings, engine: CurlEngine = .shared) {
-    self.settings = settings
-    self.engine = engine
-    began = clock.now
-  }
-
-  private var now: Duration { began.duration(to: clock.now) }
+  init(_ settings: Settings) { self.settings = settings }
 
   /// - Parameters:
   ///   - file: goes with the body, read from the disk while it is sent.
@@ -63,150 +57,87 @@ actor RESTClient {
     _ route: Route, _ body: JSONValue? = nil, file: HTTPRequest.Part? = nil, within limit: Duration? = nil,
     isRepeatable: Bool = true, isCounted: Bool = false
   ) async throws(RESTError) -> JSONValue {
-    let deadline = now + (limit ?? (file == nil ? Self.budget : Self.uploadBudget))
-    let bucket = limits.bucket(of: route)
-    await enter(bucket)
-    defer { leave(bucket) }
-    var tries = 0
-    var doubt: RESTError?
-    while true {
-      // The gateway's address is how it is found out whether the token is good again.
-      if now < refusedUntil, route != .gateway, !route.hasOwnToken {
-        throw .refused(status: 401, code: nil, "the token was refused before")
-      }
-      do {
-        try await waitForRoom(route, until: deadline)
-        if tries > 0 || !isCounted { limits.began(route, now: now) }
-        tries += 1
-        return try await answer(to: route, body, file, within: deadline - now)
-      } catch {
-        if case .unanswered = error { doubt = error }
-        guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable), now + delay < deadline
-        else { throw doubt ?? error }
-        do { try await clock.sleep(for: delay) } catch { throw doubt ?? .unreachable("pi-relay is stopping") }
-      }
-    }
-  }
-
-  /// Takes room for a request that may well wait, if there is some to spare now.
-  func takesRoomToSpare(for route: Route) -> Bool {
-    guard limits.patientWait(for: route, now: now) == .zero else { return false }
-    limits.began(route, now: now)
-    return true
-  }
-
-  /// The same when there is; false when cancelled first.
-  func waitsForRoomToSpare(for route: Route) async -> Bool {
-    while case let wait = limits.patientWait(for: route, now: now), wait > .zero {
-      do { try await clock.sleep(for: wait) } catch { return false }
-    }
-    return takesRoomToSpare(for: route)
-  }
-
-  private func enter(_ bucket: String) async {
-    guard !busy.insert(bucket).inserted else { return }
-    await withCheckedContinuation { waiting[bucket, default: []].append($0) }
-  }
-
-  private func leave(_ bucket: String) {
-    guard var line = waiting[bucket], !line.isEmpty else {
-      busy.remove(bucket)
-      waiting[bucket] = nil
-      return
-    }
-    let next = line.removeFirst()
-    waiting[bucket] = line
-    next.resume()
-  }
-
-  private func waitForRoom(_ route: Route, until deadline: Duration) async throws(RESTError) {
-    while case let wait = limits.wait(for: route, now: now), wait > .zero {
-      guard wait <= Self.longestWait, now + wait < deadline else { throw .rateLimited(seconds: wait.inSeconds) }
-      do { try await clock.sleep(for: wait) } catch { throw .unreachable("pi-relay is stopping") }
-    }
-  }
-
-  /// Nil where another try would answer the same, or might do it twice.
-  private static func delay(after error: RESTError, _ tries: Int, _ isRepeatable: Bool) -> Duration? {
-    switch error {
-    case .refused(let status, _, _) where [500, 502, 503, 504, 524].contains(status):
-      isRepeatable || status == 503 ? .milliseconds(250) * (1 << tries) : nil
-    // Waited for before the next try.
-    case .rateLimited(let seconds): seconds <= longestWait.inSeconds ? .zero : nil
-    case .unreachable: .milliseconds(250) * (1 << tries)
-    case .unanswered: isRepeatable ? .milliseconds(250) * (1 << tries) : nil
-    default: nil
+    let limit = limit ?? (file == nil ? Self.budget : Self.uploadBudget)
+    return try await requests.perform(route.lane, within: limit, isRepeatable: isRepeatable, isCounted: isCounted) {
+      left throws(RESTError) in try await self.answer(to: route, body, file, within: left)
     }
   }
 
   private func answer(
     to route: Route, _ body: JSONValue?, _ file: HTTPRequest.Part?, within limit: Duration
   ) async throws(RESTError) -> JSONValue {
-    var request = HTTPRequest(
-      route.method, settings.base + route.path,
-      headers: [("User-Agent", Self.userAgent)]
-        + (route.hasOwnToken ? [] : [("Authorization", "Bot \(settings.token)")]))
-    request.allowsPlainHTTP = settings.allowsPlain
-    request.timeoutSeconds = max(1, Int(limit.components.seconds))
-    request.proxy = settings.proxies.proxy(for: request.url)?.url
-    if let body {
-      let bytes = JSONCoding.encode(body)
-      request.body =
-        file.map { file in
-          .multipart([
-            HTTPRequest.Part(name: "payload_json", type: "application/json", content: .bytes(bytes)), file,
-          ])
-        } ?? .bytes(bytes, type: "application/json")
+    // The gateway's address is how it is found out whether the token is good again.
+    if now() < refusedUntil, route != .gateway, !route.hasOwnToken {
+      throw .refused(status: 401, code: nil, "the token was refused before")
     }
-    let response: HTTPResponse
-    do {
-      response = try await engine.send(request)
-    } catch {
-      switch error {
-      case .notSent(let why): throw .unreachable(why)
-      default: throw .unanswered("\(error)")
-      }
-    }
-    return try read(response, route)
-  }
-
-  private func read(_ response: HTTPResponse, _ route: Route) throws(RESTError) -> JSONValue {
-    // What is no JSON does not come from Discord itself, but from what stands before it.
-    let words = (try? JSONCoding.decode(JSONValue.self, from: response.body)) ?? .null
-    if response.status == 429 {
-      guard let wait = words["retry_after"]?.doubleValue, response.headers["via"] != nil else {
-        limits.refused(route, .init(wait: Self.pauseAfterBlock, isGlobal: true, isShared: false), now: now)
-        throw .blocked
-      }
-      let refusal = RateLimits.Refusal(
-        wait: .seconds(wait), isGlobal: words["global"] == true,
-        isShared: response.headers["x-ratelimit-scope"] == "shared")
-      limits.refused(route, refusal, now: now)
-      throw .rateLimited(seconds: wait)
-    }
-    limits.took(route, status: response.status, headers: response.headers, now: now)
+    let headers = route.hasOwnToken ? [] : [(name: "Authorization", value: "Bot \(settings.token)")]
+    let (response, words) = try await settings.interface.ask(
+      route.method, route.path, headers: headers, Self.content(body, file), within: limit)
+    try await learn(route, response, words)
     guard (200..<300).contains(response.status) else {
       // The token of an interaction that has expired is none of the bot's.
-      if response.status == 401, !route.hasOwnToken { refusedUntil = now + Self.pauseAfterRefusal }
+      if response.status == 401, !route.hasOwnToken { refusedUntil = now() + Self.pauseAfterRefusal }
       throw .refused(
-        status: response.status, code: words["code"]?.integerValue, words["message"]?.stringValue ?? "no reason given")
+        status: response.status, code: words["code"]?.intValue, words["message"]?.stringValue ?? "no reason given")
     }
     return words
   }
-}
 
-extension Duration {
-  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}
+  private static func content(_ body: JSONValue?, _ file: HTTPRequest.Part?) -> HTTPRequest.Body {
+    guard let body else { return .none }
+    let (bytes, type) = (JSONCoding.encode(body), "application/json")
+    guard let file else { return .bytes(bytes, type: type) }
+    return .multipart([HTTPRequest.Part(name: "payload_json", type: type, content: .bytes(bytes)), file])
+  }
 
-extension JSONValue {
-  var doubleValue: Double? {
-    switch self {
-    case .number(let number): number
-    case .integer(let integer): Double(integer)
-    default: nil
+  /// What an answer says of limits.
+  private func learn(_ route: Route, _ response: HTTPResponse, _ words: JSONValue) async throws(RESTError) {
+    let (lane, headers) = (route.lane, response.headers)
+    // A shared limit is another's fault, and does not count against us.
+    let isShared = response.status == 429 && headers["x-ratelimit-scope"] == "shared"
+    if [401, 403, 429].contains(response.status), !isShared { await countInvalid() }
+    if response.status == 429 {
+      // What does not come through Discord's proxy, or is no JSON, comes from what stands before Discord.
+      guard let seconds = words["retry_after"]?.doubleValue, headers["via"] != nil else {
+        await requests.learn { $0.refusedAll(for: Self.pauseAfterBlock, now: $1) }
+        throw .blocked
+      }
+      let isGlobal = words["global"] == true
+      await requests.learn { limits, now in
+        if isGlobal {
+          limits.refusedAll(for: .seconds(seconds), now: now)
+        } else {
+          limits.refused(lane, for: .seconds(seconds), now: now)
+        }
+      }
+      throw .rateLimited(seconds: seconds)
+    }
+    let remaining = headers["x-ratelimit-remaining"].flatMap { Int($0) }
+    let reset = headers["x-ratelimit-reset-after"].flatMap { Double($0) }
+    await requests.learn { limits, now in
+      if let name = headers["x-ratelimit-bucket"] { limits.named(name, lane) }
+      if let remaining, let reset { limits.learned(lane, remaining: remaining, reset: .seconds(reset), now: now) }
     }
   }
 
-  var integerValue: Int? { if case .integer(let integer) = self { Int(integer) } else { nil } }
+  /// Long before Discord bans the address nothing more is asked for a while.
+  private func countInvalid() async {
+    invalid.add(now: now())
+    let wait = invalid.wait(now: now())
+    if wait > .zero { await requests.learn { $0.refusedAll(for: wait, now: $1) } }
+  }
+
+  /// Changes of messages that grow.
+  nonisolated var growth: GrowingEdits<JSONValue, RESTError>.Service {
+    .init(
+      takesRoom: { await self.requests.takesRoomToSpare(for: Route.editMessage($0.message, in: $0.conversation).lane) },
+      waitsForRoom: {
+        await self.requests.waitsForRoomToSpare(for: Route.editMessage($0.message, in: $0.conversation).lane)
+      },
+      change: { place, body, isLate throws(RESTError) in
+        try await self.ask(
+          .editMessage(place.message, in: place.conversation), body, within: isLate ? Self.editPatience : nil,
+          isCounted: true)
+      })
+  }
 }

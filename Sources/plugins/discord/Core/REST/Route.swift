@@ -1,3 +1,5 @@
+internal import MessengerKit
+
 /// One kind of request, and the place it concerns: Discord counts requests by both.
 ///
 /// https://discord.com/developers/docs/topics/rate-limits
@@ -11,6 +13,8 @@ struct Route: Hashable, Sendable {
 
   /// The path itself says what allows it: an interaction's token.
   var hasOwnToken: Bool { template.hasPrefix("/webhooks") || template.hasPrefix("/interactions") }
+
+  var lane: RateLimits.Lane { .init("\(method) \(template)", place: major) }
 
   private init(_ method: String, _ template: String, _ path: String, major: String = "") {
     self.method = method

@@ -1,0 +1,82 @@
+public import PluginSDK
+internal import RelayConcurrency
+
+/// The way a question is shown at a service that has buttons.
+public enum DialogChoices: Sendable, Equatable {
+  case buttons([[Button]])
+  /// More answers than buttons are handy for, and no more than a menu holds.
+  case menu([Button])
+  /// A button that opens a form: the question wants text.
+  case form(Button)
+
+  /// What the id of a form's button begins with; the dialog's id follows. The host's own ids of buttons are opaque and stay
+  /// as they are: `ButtonLimits.idLength` says how long they may be.
+  public static let formPrefix = "form:"
+
+  /// - Parameters:
+  ///   - mostButtons: more answers than this are a menu.
+  ///   - mostOptions: what a menu holds; with more answers they are buttons after all.
+  public init(_ dialog: DialogShow, mostButtons: Int, mostOptions: Int) {
+    let all = (dialog.buttons ?? []).flatMap(\.self)
+    if all.count > mostButtons, all.count <= mostOptions {
+      self = .menu(all)
+    } else if all.isEmpty, dialog.wantsText {
+      self = .form(Button(id: Self.formPrefix + dialog.dialog, label: "Answer…", style: .primary))
+    } else {
+      self = .buttons(dialog.buttons ?? [])
+    }
+  }
+
+  /// The dialog whose form a button opens; nil for every other button.
+  public static func dialog(ofForm id: String) -> String? {
+    id.hasPrefix(formPrefix) ? String(id.dropFirst(formPrefix.count)) : nil
+  }
+}
+
+/// What a form of one field shows.
+public struct DialogForm: Sendable, Equatable {
+  public var title: String
+  public var prefill: String?
+  /// The field has several lines.
+  public var isLong: Bool
+
+  /// The form of a question that wants text; its title is the question's first line.
+  public init(_ dialog: DialogShow) {
+    title = String(dialog.text.prefix { $0 != "\n" })
+    prefill = dialog.prefill
+    isLong = dialog.kind == .editor
+  }
+
+  /// A form for a question that is known no longer.
+  public init(title: String) {
+    self.title = title
+    isLong = true
+  }
+}
+
+/// Forms of open questions: they are shown when somebody asks for them, after the question itself.
+public final class OpenForms: Sendable {
+  private static let most = 200
+  /// Newest last.
+  private let forms = Locked<[(dialog: String, form: DialogForm)]>([])
+
+  public init() {}
+
+  /// Remembers the form of a question that wants text; of others there is none.
+  public func remember(_ dialog: DialogShow) {
+    guard dialog.wantsText else { return }
+    forms.withLock { forms in
+      forms.append((dialog.dialog, DialogForm(dialog)))
+      if forms.count > Self.most { forms.removeFirst() }
+    }
+  }
+
+  /// The form of a question; an empty one after a restart.
+  public func form(of dialog: String) -> DialogForm {
+    forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? DialogForm(title: "Question")
+  }
+}
+
+extension DialogShow {
+  fileprivate var wantsText: Bool { kind == .input || kind == .editor }
+}

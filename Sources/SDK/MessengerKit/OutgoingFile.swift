@@ -1,0 +1,30 @@
+internal import Glibc
+public import PluginSDK
+internal import RelayWire
+
+/// A file that the host wants sent.
+public struct OutgoingFile: Sendable {
+  public let path: String
+  /// Never empty.
+  public let name: String
+  public let mime: String?
+  /// In bytes; zero for a file that is not there.
+  public let size: Int
+
+  public init(_ request: FileSend) {
+    path = request.path
+    name = request.name.isEmpty ? "file" : request.name
+    mime = request.mime
+    var status = stat()
+    size = stat(request.path, &status) == 0 ? Int(status.st_size) : 0
+  }
+
+  /// - Parameters:
+  ///   - limit: in bytes.
+  ///   - service: its name, for the person.
+  /// - Throws: `tooLarge`, upon which the host tells the person.
+  public func check(limit: Int, at service: String) throws(DeliveryFailure) {
+    guard size > limit else { return }
+    throw .tooLarge("\(name) has \(ByteCount(size)), which is more than \(service) takes here")
+  }
+}

@@ -1,0 +1,115 @@
+internal import RelayTransport
+
+/// Sends requests within a service's limits: one of a bucket at a time, each held back until there is room, and tried again where
+/// that can do no harm.
+public actor PacedRequests {
+  /// Tries of one request.
+  static let mostTries = 5
+  /// Longer waits are the host's, which keeps what waits on the disk.
+  static let longestWait: Duration = .seconds(5)
+
+  private var limits: RateLimits
+  private let clock = LoopClock.shared
+  private let start = LoopClock.shared.now
+  /// Only the answer to a request says whether its bucket has room for the next.
+  private var busy: Set<String> = []
+  private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+
+  /// - Parameter limits: what the service states; what it says later is learned by `learn`.
+  public init(_ limits: RateLimits) { self.limits = limits }
+
+  private var now: Duration { start.duration(to: clock.now) }
+
+  /// Takes in what an answer says of limits.
+  ///
+  /// - Parameter change: is given the limits and the time by which they count.
+  public func learn(_ change: @Sendable (inout RateLimits, Duration) -> Void) { change(&limits, now) }
+
+  /// Does a request.
+  ///
+  /// - Parameters:
+  ///   - limit: for all of it, waits and further tries included. The host takes a send for lost after thirty seconds.
+  ///   - isRepeatable: asking twice does no more than asking once.
+  ///   - isCounted: room was taken for it before.
+  ///   - attempt: one try, within the time that it is given; called on no actor's behalf.
+  /// - Throws: the last try's failure, or the first after which the service may have acted: that must not be forgotten.
+  public func perform<Value: Sendable>(
+    _ lane: RateLimits.Lane, within limit: Duration, isRepeatable: Bool = true, isCounted: Bool = false,
+    _ attempt: @Sendable (Duration) async throws(RESTError) -> Value
+  ) async throws(RESTError) -> Value {
+    let deadline = now + limit
+    let bucket = limits.bucket(of: lane)
+    await enter(bucket)
+    defer { leave(bucket) }
+    var tries = 0
+    var doubt: RESTError?
+    while true {
+      do {
+        try await waitForRoom(lane, until: deadline)
+        if tries > 0 || !isCounted { limits.began(lane, now: now) }
+        tries += 1
+        return try await attempt(deadline - now)
+      } catch {
+        if case .unanswered = error { doubt = error }
+        guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable), now + delay < deadline
+        else { throw doubt ?? error }
+        do { try await clock.sleep(for: delay) } catch { throw doubt ?? .unreachable("pi-relay is stopping") }
+      }
+    }
+  }
+
+  /// Takes room for a request that may well wait, if there is some to spare now.
+  public func takesRoomToSpare(for lane: RateLimits.Lane) -> Bool {
+    guard limits.patientWait(for: lane, now: now) == .zero else { return false }
+    limits.began(lane, now: now)
+    return true
+  }
+
+  /// The same as soon as there is.
+  ///
+  /// - Returns: false when cancelled first.
+  public func waitsForRoomToSpare(for lane: RateLimits.Lane) async -> Bool {
+    while case let wait = limits.patientWait(for: lane, now: now), wait > .zero {
+      do { try await clock.sleep(for: wait) } catch { return false }
+    }
+    return takesRoomToSpare(for: lane)
+  }
+
+  private func enter(_ bucket: String) async {
+    guard !busy.insert(bucket).inserted else { return }
+    await withCheckedContinuation { waiting[bucket, default: []].append($0) }
+  }
+
+  private func leave(_ bucket: String) {
+    guard var line = waiting[bucket], !line.isEmpty else {
+      busy.remove(bucket)
+      waiting[bucket] = nil
+      return
+    }
+    let next = line.removeFirst()
+    waiting[bucket] = line
+    next.resume()
+  }
+
+  private func waitForRoom(_ lane: RateLimits.Lane, until deadline: Duration) async throws(RESTError) {
+    while case let wait = limits.wait(for: lane, now: now), wait > .zero {
+      guard wait <= Self.longestWait, now + wait < deadline else {
+        throw .rateLimited(seconds: wait / .seconds(1))
+      }
+      do { try await clock.sleep(for: wait) } catch { throw .unreachable("pi-relay is stopping") }
+    }
+  }
+
+  /// Nil where another try would answer the same, or might do it twice.
+  private static func delay(after error: RESTError, _ tries: Int, _ isRepeatable: Bool) -> Duration? {
+    switch error {
+    case .refused(let status, _, _) where [500, 502, 503, 504, 524].contains(status):
+      isRepeatable || status == 503 ? .milliseconds(250) * (1 << tries) : nil
+    // Waited for before the next try.
+    case .rateLimited(let seconds): seconds <= longestWait / .seconds(1) ? .zero : nil
+    case .unreachable: .milliseconds(250) * (1 << tries)
+    case .unanswered: isRepeatable ? .milliseconds(250) * (1 << tries) : nil
+    default: nil
+    }
+  }
+}

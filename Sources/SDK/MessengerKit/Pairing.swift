@@ -1,0 +1,67 @@
+public import PluginSDK
+internal import RelayConcurrency
+internal import RelayTransport
+
+/// Finds out who sets the messenger up: whoever writes the code to the bot in a direct message is who reads it here.
+public struct Pairing: Sendable {
+  /// For the code to arrive, in seconds.
+  public static let usualLimit = 600
+
+  /// Eight letters and digits that are not mistaken for each other.
+  public let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
+  private let dialogue: SetupDialogue
+  private let shown = SetOnce<Void>()
+  private let found = SetOnce<Sender>()
+
+  private struct Paired: Error {}
+
+  public init(_ dialogue: SetupDialogue) { self.dialogue = dialogue }
+
+  /// The bot hears direct messages now: the code is shown, and not before it would be heard.
+  public func isListening() async throws {
+    guard shown.value == nil else { return }
+    shown.set(())
+    try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
+  }
+
+  /// Somebody wrote a direct message.
+  ///
+  /// - Throws: when it is the code, which is to end `listen`.
+  public func heard(_ text: String, from sender: Sender) throws {
+    guard text.filter({ !$0.isWhitespace }).lowercased() == code else { return }
+    found.set(sender)
+    throw Paired()
+  }
+
+  /// Waits for the code.
+  ///
+  /// - Parameters:
+  ///   - limit: in seconds.
+  ///   - obstacle: what keeps the bot from hearing, if anything does.
+  ///   - listen: connects, and calls `isListening` and `heard`.
+  /// - Throws: `WireError`, which the person reads.
+  public func run(
+    within limit: Int, obstacle: @Sendable () async -> String?, _ listen: @escaping @Sendable () async throws -> Void
+  ) async throws -> Sender {
+    do {
+      try await withDeadline(.seconds(limit), clock: LoopClock.shared, listen)
+    } catch {
+      if let sender = found.value {
+        try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
+        return sender
+      }
+      if let refusal = error as? WireError { throw refusal }
+      guard shown.value == nil else {
+        throw WireError(
+          .internalError,
+          "nobody wrote the code to the bot within \(Duration.seconds(limit).forPeople); begin the set-up again")
+      }
+      let why = await obstacle() ?? "the service did not answer"
+      throw WireError(
+        .internalError,
+        "the code could not be shown, for the bot was not connected within \(Duration.seconds(limit).forPeople): \(why)"
+      )
+    }
+    throw WireError(.internalError, "the connection ended")
+  }
+}

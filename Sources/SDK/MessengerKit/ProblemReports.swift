@@ -1,0 +1,32 @@
+public import PluginSDK
+internal import RelayWire
+
+/// Tells the person what keeps the messenger from its work, in `pi-relayd status` and the log, and that it is over: each once.
+public actor ProblemReports {
+  private let host: Host
+  /// What was told last; nil once it is over.
+  public private(set) var current: String?
+
+  /// - Parameter problem: in the way from the beginning: a messenger that has yet to connect is not shown to be well. Report it
+  ///   by `report(_:)` in `start`.
+  public init(_ host: Host, beginningWith problem: String?) {
+    self.host = host
+    current = problem
+  }
+
+  /// Tells what is in the way and what to do about it; nil once nothing is. What was told last is not told again.
+  public func tell(_ problem: String?) async {
+    guard problem != current else { return }
+    current = problem
+    host.log(problem ?? "nothing is in the way any more")
+    do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
+  }
+
+  /// Tells of something that only a person can mend, and how to have it tried again.
+  ///
+  /// - Parameter pause: after which it is tried again by itself.
+  public func tellRefusal(_ words: String, again pause: Duration) async {
+    await tell(
+      "\(words). Tried again in \(pause.forPeople); at once with: pi-relayd plugins restart \(host.about.instance)")
+  }
+}

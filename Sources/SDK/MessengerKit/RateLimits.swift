@@ -1,0 +1,82 @@
+/// The moments at which requests may go out, as far as the service has told its limits. A pure value; times are since some
+/// fixed moment.
+public struct RateLimits: Sendable {
+  /// A kind of request and the place it concerns: services count requests by both.
+  public struct Lane: Hashable, Sendable {
+    /// The method, without ids: `POST /channels/{channel}/messages`, `chat.postMessage`.
+    public var kind: String
+    /// The chat, channel or server; empty where the service does not tell them apart.
+    public var place: String
+
+    public init(_ kind: String, place: String = "") {
+      self.kind = kind
+      self.place = place
+    }
+  }
+
+  private struct Bucket: Sendable {
+    var remaining: Int
+    var reset: Duration
+  }
+
+  /// Requests of all lanes together.
+  private var all: SlidingWindow
+  private let spare: Int
+  private var names: [String: String] = [:]
+  private var buckets: [String: Bucket] = [:]
+  private var holdUntil: Duration = .zero
+
+  /// - Parameters:
+  ///   - most: requests of all lanes within `window`.
+  ///   - spare: as many of them as patient requests leave to others.
+  public init(most: Int, within window: Duration, spare: Int) {
+    all = SlidingWindow(most: most, within: window)
+    self.spare = spare
+  }
+
+  /// The bucket that a lane counts in: the service's own name for it, once that is known.
+  public func bucket(of lane: Lane) -> String { "\(names[lane.kind] ?? lane.kind) \(lane.place)" }
+
+  /// How long a request has to wait; zero when it may go out now.
+  public mutating func wait(for lane: Lane, now: Duration) -> Duration {
+    max(.zero, holdUntil - now, wait(in: lane, leaving: 0, now), all.wait(now: now))
+  }
+
+  /// The same for a request that may well wait: it leaves room for one that may not.
+  public mutating func patientWait(for lane: Lane, now: Duration) -> Duration {
+    max(wait(for: lane, now: now), wait(in: lane, leaving: 1, now), all.wait(now: now, leaving: spare))
+  }
+
+  private func wait(in lane: Lane, leaving spare: Int, _ now: Duration) -> Duration {
+    guard let bucket = buckets[bucket(of: lane)], bucket.remaining <= spare else { return .zero }
+    return max(.zero, bucket.reset - now)
+  }
+
+  /// A request goes out.
+  public mutating func began(_ lane: Lane, now: Duration) {
+    all.add(now: now)
+    buckets[bucket(of: lane)]?.remaining -= 1
+  }
+
+  /// The service calls the bucket of this kind of request so: kinds of one name share their buckets.
+  public mutating func named(_ name: String, _ lane: Lane) { names[lane.kind] = name }
+
+  /// The service says how much room a bucket has.
+  ///
+  /// - Parameters:
+  ///   - remaining: requests that it still takes.
+  ///   - reset: after how long it is full again.
+  public mutating func learned(_ lane: Lane, remaining: Int, reset: Duration, now: Duration) {
+    buckets[bucket(of: lane)] = Bucket(remaining: remaining, reset: now + reset)
+    // One for each channel ever written to would be many.
+    if buckets.count > 1_000 { buckets = buckets.filter { $0.value.reset > now } }
+  }
+
+  /// The service refuses more in this bucket for so long.
+  public mutating func refused(_ lane: Lane, for wait: Duration, now: Duration) {
+    learned(lane, remaining: 0, reset: wait, now: now)
+  }
+
+  /// The service refuses everything for so long.
+  public mutating func refusedAll(for wait: Duration, now: Duration) { holdUntil = max(holdUntil, now + wait) }
+}

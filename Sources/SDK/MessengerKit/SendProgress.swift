@@ -1,0 +1,43 @@
+public import PluginSDK
+
+/// What became of sends in this life of the plugin, by the host's keys: a key that comes again makes no second message, and one
+/// that was sent in part is gone on with. A pure value.
+///
+/// Of earlier lives it knows nothing: there a service's own look-up or idempotency keys help, or the host marks the message as
+/// a possible repeat.
+public struct SendProgress<Rest: Sendable>: Sendable {
+  private enum Stage: Sendable {
+    case partly(Rest)
+    case done(Receipt)
+  }
+
+  private let most: Int
+  private var stages: [String: Stage] = [:]
+  /// Oldest first.
+  private var keys: [String] = []
+
+  /// - Parameter most: sends that are remembered.
+  public init(most: Int = 500) { self.most = most }
+
+  /// The receipt of a send that is done.
+  public func receipt(of key: String) -> Receipt? { if case .done(let receipt)? = stages[key] { receipt } else { nil } }
+
+  /// What is left of a send of which a part is sent; nil for one of which nothing is known.
+  public func rest(of key: String) -> Rest? { if case .partly(let rest)? = stages[key] { rest } else { nil } }
+
+  /// All of a send is sent but this.
+  public mutating func sent(_ key: String, but rest: Rest) { note(.partly(rest), key) }
+
+  /// A send is done.
+  public mutating func finish(_ key: String, _ receipt: Receipt) { note(.done(receipt), key) }
+
+  /// Nobody knows what was sent of it: all of it is sent when it comes again.
+  public mutating func forget(_ key: String) {
+    if stages.removeValue(forKey: key) != nil { keys.removeAll { $0 == key } }
+  }
+
+  private mutating func note(_ stage: Stage, _ key: String) {
+    if stages.updateValue(stage, forKey: key) == nil { keys.append(key) }
+    if keys.count > most { stages[keys.removeFirst()] = nil }
+  }
+}

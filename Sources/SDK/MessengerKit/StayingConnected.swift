@@ -1,0 +1,56 @@
+internal import RelayConcurrency
+internal import RelayTransport
+
+/// The reason why there is no connection to a service, or none any more.
+public struct ConnectionEnding: Error, Sendable, Equatable, CustomStringConvertible {
+  /// For the person.
+  public var words: String
+  /// Only a person can mend it, as a password that is refused: it is tried again rarely.
+  public var isRefusal: Bool
+
+  public var description: String { words }
+
+  public init(_ words: String, isRefusal: Bool = false) {
+    self.words = words
+    self.isRefusal = isRefusal
+  }
+}
+
+/// Connects to a service again and again, and tells the person for as long as it is away.
+public enum StayingConnected {
+  /// After something that only a person can mend.
+  static let pauseAfterRefusal: Duration = .seconds(600)
+
+  /// Runs until cancelled.
+  ///
+  /// - Parameters:
+  ///   - service: its name, for the person.
+  ///   - life: connects and stays so; returns the end of a connection that was of use, and throws a `ConnectionEnding` where there was
+  ///     none.
+  /// - Throws: what `life` throws besides, or `CancellationError`.
+  public static func run(
+    to service: String, _ problems: ProblemReports, _ life: @Sendable () async throws -> ConnectionEnding
+  ) async throws {
+    var backoff = ReconnectBackoff()
+    while true {
+      let began = LoopClock.shared.now
+      var lasted: Duration?
+      let ending: ConnectionEnding
+      do {
+        ending = try await life()
+        lasted = began.duration(to: LoopClock.shared.now)
+      } catch let end as ConnectionEnding {
+        ending = end
+      }
+      var pause = backoff.next(after: lasted, jitter: .random(in: 0...1))
+      let words = "not connected to \(service): \(ending.words)"
+      if ending.isRefusal {
+        pause = pauseAfterRefusal
+        await problems.tellRefusal(words, again: pause)
+      } else {
+        await problems.tell(words)
+      }
+      try await LoopClock.shared.sleep(for: pause)
+    }
+  }
+}

@@ -1,0 +1,202 @@
+internal import MessengerKit
+internal import PluginSDK
+internal import RelayConcurrency
+internal import RelayHTTP
+internal import RelayTransport
+
+/// One connection to a server that has accepted the bot, until it ends.
+actor IRCConnection {
+  /// For the lines of one message; another ten seconds for the receipt, and the host waits for thirty.
+  private static let patience: Duration = .seconds(15)
+  /// After which a stranger may have logged in.
+  private static let strangeness: Duration = .seconds(60)
+
+  private let socket: LineConnection
+  private(set) var session: IRCSession
+  private let now = LoopClock.shared.reading
+  private var bucket: TokenBucket
+  private var lastWords = "the connection ended"
+  /// By the word of a PING behind the lines of a message.
+  private let receipts = Questions<Void>()
+  private var sending: [String: (target: String, refusal: DeliveryFailure?)] = [:]
+  private let people = Questions<(source: String, account: String?)>()
+  private let histories = Questions<[IRCLine]>()
+  /// Of histories that are coming.
+  private var batches: [String: String] = [:]
+  /// Who somebody is holds while they are in a channel with the bot: the server tells when they leave.
+  private var known: [String: (source: String, id: String, time: Duration)] = [:]
+
+  private init(_ socket: LineConnection, _ settings: IRCSettings) {
+    self.socket = socket
+    session = IRCSession(settings)
+    bucket = TokenBucket(burst: settings.burst ?? 5, interval: .seconds(settings.lineSeconds ?? 2))
+  }
+
+  /// Connects and registers.
+  ///
+  /// - Throws: `ConnectionEnding`.
+  static func open(_ settings: IRCSettings) async throws -> IRCConnection {
+    do {
+      return try await withDeadline(.seconds(60), clock: LoopClock.shared) {
+        let connection = IRCConnection(try await LineConnection.connect(settings.connection), settings)
+        try await connection.register()
+        return connection
+      }
+    } catch {
+      if error is CancellationError || error is ConnectionEnding { throw error }
+      throw ConnectionEnding(error is DeadlineExceeded ? "the server says nothing" : "\(error)")
+    }
+  }
+
+  private func register() async throws {
+    for line in session.greeting { socket.send(line) }
+    while !session.isRegistered || session.refusal != nil { if await next() == nil { throw ending } }
+  }
+
+  /// Reads until the connection ends, and hands over one line after the other.
+  ///
+  /// - Throws: what `handle` throws, which ends the connection.
+  func run(_ handle: @escaping @Sendable (IRCLine) async throws -> Void) async throws -> ConnectionEnding {
+    let lines = Mailbox<IRCLine>()
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [socket] in
+        // What has come is handled, though the connection has ended.
+        defer { socket.drop() }
+        while let line = await lines.next() { try await handle(line) }
+      }
+      while let line = await next() { lines.post(line) }
+      socket.drop()
+      for end in [receipts.end, people.end, histories.end, lines.close] { end() }
+      try await group.waitForAll()
+      return ending
+    }
+  }
+
+  func quit() {
+    socket.send("QUIT :pi-relay")
+    socket.drop()
+  }
+
+  private var ending: ConnectionEnding { .init(session.refusal ?? lastWords, isRefusal: session.refusal != nil) }
+
+  /// The next line that is no answer to a question; nil at the end.
+  private func next() async -> IRCLine? {
+    while session.refusal == nil, let bytes = await socket.next() {
+      guard let line = IRCLine(bytes) else { continue }
+      for answer in session.take(line) { write(answer) }
+      if !isAnswer(line) { return line }
+    }
+    return nil
+  }
+
+  private func isAnswer(_ line: IRCLine) -> Bool {
+    let name = session.fold(line[1])
+    if let target = line.tags["batch"].flatMap({ batches[$0] }) {
+      histories.add(to: target) { $0.append(line) }
+      return true
+    }
+    switch line.command {
+    case "PONG": receipts.finish(line.text)
+    case "311": people.add(to: name) { $0.source = "\(line[1])!\(line[2])@\(line[3])" }
+    case "330": people.add(to: name) { $0.account = line[2] }
+    case "318": people.finish(name)
+    case "BATCH" where line[0].hasPrefix("+"): batches[String(line[0].dropFirst())] = session.fold(line[2])
+    case "BATCH": if let target = batches.removeValue(forKey: String(line[0].dropFirst())) { histories.finish(target) }
+    case "ERROR": lastWords = line.text
+    case "NICK", "QUIT", "PART", "ACCOUNT": known[session.fold(line.nick)] = nil
+    case "KICK": known[name] = nil
+    case "401", "403", "404", "531":
+      let words = "IRC: \(line[1]): \(line.text)"
+      let failure: DeliveryFailure = line.command < "404" ? .notFound(words) : .forbidden(words)
+      for (word, one) in sending where one.target == name { sending[word]?.refusal = failure }
+    default: break
+    }
+    return ["PONG", "311", "330", "318", "BATCH"].contains(line.command)
+  }
+
+  // MARK: - Who somebody is
+
+  /// The id of who wrote a line: a mask of the configuration or an account of the network's services; a nick alone is nobody.
+  ///
+  /// - Parameter isPast: it comes from the server's history: who bears the nick now says nothing.
+  func author(of line: IRCLine, isPast: Bool) async -> String {
+    let (nick, stranger) = (session.fold(line.nick), "unknown:\(line.source)")
+    if let id = id(of: line.source, line.tags["account"]) { return id }
+    if isPast || session.capabilities.contains("account-tag") { return stranger }
+    if let known = known[nick], known.source == line.source,
+      known.id == stranger ? now() - known.time < Self.strangeness : !session.isMe(line[0])
+    {
+      return known.id
+    }
+    // The nick may be somebody else's by now.
+    let person = await person(line.nick)
+    let found = person.flatMap { $0.source == line.source ? id(of: $0.source, $0.account) : nil } ?? stranger
+    if found == stranger || !session.isMe(line[0]) { known[nick] = (line.source, found, now()) }
+    return found
+  }
+
+  /// Whether who bears a nick just now has this id.
+  func bears(_ nick: String, _ wanted: String) async -> Bool {
+    await person(nick).map { id(of: $0.source, $0.account) == wanted } ?? false
+  }
+
+  private func id(of source: String, _ account: String?) -> String? {
+    if let mask = session.settings.masks?.first(where: { IRCText.matches(source, mask: $0) }) { return mask }
+    return account.flatMap { $0.isEmpty || $0.contains { "!@:*".contains($0) } ? nil : $0 }
+  }
+
+  private func person(_ nick: String) async -> (source: String, account: String?)? {
+    await waitForRoom()
+    let person = await people.answer(to: session.fold(nick), beginning: ("", nil)) { write("WHOIS \(nick)") }
+    return person?.source.isEmpty == false ? person : nil
+  }
+
+  // MARK: - What is said
+
+  /// What was written to a target after a time, the first hundred lines of it; none where the server does not say.
+  func history(_ target: String, after time: String) async -> [IRCLine] {
+    await waitForRoom()
+    let ask = "CHATHISTORY AFTER \(target) timestamp=\(time) 100"
+    return await histories.answer(to: session.fold(target), beginning: []) { write(ask) } ?? []
+  }
+
+  /// Says something that nobody needs, unless there is something else to say: strangers may ask for it as often as they like.
+  func offer(_ line: String) { if bucket.wait(for: bucket.burst, now: now()) == .zero { write(line) } }
+
+  /// At once: it counts against the flow of lines, but does not wait for it.
+  private func write(_ line: String) {
+    bucket.take(now: now())
+    socket.send(line)
+  }
+
+  private func waitForRoom() async {
+    while case let wait = bucket.wait(now: now()), wait > .zero {
+      guard (try? await LoopClock.shared.sleep(for: wait)) != nil else { return }
+    }
+  }
+
+  /// Sends lines as messages, as many as may go out soon, and waits until the server says that it has them: the answer to a PING
+  /// behind them comes after all that it has to say of them.
+  ///
+  /// - Parameter word: a name of its own for this.
+  /// - Returns: how many were sent.
+  /// - Throws: `DeliveryFailure`.
+  func say(_ lines: [String], to target: String, as word: String) async throws -> Int {
+    let deadline = now() + Self.patience
+    var count = 0
+    sending[word] = (session.fold(target), nil)
+    defer { sending[word] = nil }
+    while count < lines.count, now() + bucket.wait(now: now()) < deadline {
+      await waitForRoom()
+      write("PRIVMSG \(target) :\(lines[count])")
+      count += 1
+    }
+    guard count > 0 else { throw DeliveryFailure.rateLimited(retryAfter: 5) }
+    let isTaken: Void? = await receipts.answer(to: word, beginning: ()) { write("PING :\(word)") }
+    if let refusal = sending[word]?.refusal { throw refusal }
+    guard isTaken != nil else {
+      throw DeliveryFailure.unknownOutcome("IRC: the server did not say that it has the message")
+    }
+    return count
+  }
+}

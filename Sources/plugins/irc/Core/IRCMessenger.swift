@@ -1,0 +1,151 @@
+internal import FoundationEssentials
+internal import MessengerKit
+package import PluginSDK
+internal import RelayTransport
+
+/// One bot: what is said on IRC goes to the host, and what the host says goes to IRC.
+package actor IRCMessenger {
+  package static let connecting = "the bot is not connected to IRC yet"
+  /// Of a longer text lines are joined: at the pace of IRC it would take minutes.
+  private static let mostLines = 40
+
+  private let host: Host
+  private let settings: IRCSettings
+  private let problems: ProblemReports
+  /// Times of the last messages, where the server tells them, and nicks by which people wrote last.
+  private var seen: Watermarks
+  private var nicks: Watermarks
+  private var connection: IRCConnection?
+  private var progress = SendProgress<[String]>()
+  /// For ids of messages to which the server gives none.
+  private let life = "\(UInt64(Date().timeIntervalSince1970 * 1_000))"
+  private var count = 0
+
+  /// - Throws: `ConfigurationProblems`.
+  package init(_ host: Host) throws {
+    self.host = host
+    settings = try IRCSettings(checked: host.about.config)
+    problems = ProblemReports(host, beginningWith: Self.connecting)
+    seen = Watermarks(kept: host.about.state, isOlder: { $0 < $1 })
+    nicks = Watermarks(kept: host.about.state?["nicks"], isOlder: { $0 != $1 })
+  }
+
+  package nonisolated var capabilities: Capabilities {
+    var capabilities = Capabilities.messenger(maximumTextLength: 1_200, unit: .utf8)
+    capabilities.directMessages = true
+    return capabilities
+  }
+
+  /// Stays connected until cancelled.
+  package func run() async throws {
+    try await StayingConnected.run(to: "IRC", problems) { try await self.live() }
+  }
+
+  private func live() async throws -> ConnectionEnding {
+    let connection = try await IRCConnection.open(settings)
+    self.connection = connection
+    defer { self.connection = nil }
+    host.log("connected as \(await connection.session.nick)")
+    await problems.tell(nil)
+    return try await connection.run { try await self.take($0, connection) }
+  }
+
+  package func shutdown() async { await connection?.quit() }
+
+  // MARK: - What is said on IRC
+
+  private func take(_ line: IRCLine, _ connection: IRCConnection) async throws {
+    if line.command == "PRIVMSG" { return try await received(line, isPast: false, connection) }
+    let session = await connection.session
+    let words = session.problems.values.sorted().joined(separator: "; ")
+    await problems.tell(words.isEmpty ? nil : words)
+    guard line.command == "JOIN", session.isMe(line.nick) else { return }
+    for channel in settings.channelNames where session.fold(channel) == session.fold(line[0]) {
+      try await catchUp(channel, connection)
+    }
+  }
+
+  /// What was written in a channel while the bot was away, where the server keeps it. What follows comes after it.
+  private func catchUp(_ channel: String, _ connection: IRCConnection) async throws {
+    guard await connection.session.capabilities.contains("draft/chathistory"), let mark = seen[channel] else { return }
+    let missed = await CatchUp<IRCLine>(after: mark, pageSize: 100, mark: { $0.tags["time"] }, isOlder: { $0 < $1 }) {
+      await connection.history(channel, after: $0)
+    }
+    for line in missed.messages where line.command == "PRIVMSG" { try await received(line, isPast: true, connection) }
+    if missed.isCut { host.log("\(channel): more was missed than is fetched; later messages are left out") }
+  }
+
+  private func received(_ line: IRCLine, isPast: Bool, _ connection: IRCConnection) async throws {
+    let session = await connection.session
+    let channel = settings.channelNames.first { session.fold($0) == session.fold(line[0]) }
+    guard line.source.contains("!"), !session.isMe(line.nick), channel != nil || session.isMe(line[0]),
+      let (text, isNamed) = await words(of: line, isPast ? nil : connection, session.nick)
+    else { return }
+    let author = await connection.author(of: line, isPast: isPast)
+    let place = Conversation(id: channel ?? author, kind: channel == nil ? .dm : .channel, title: channel)
+    count += 1
+    let time = line.tags["time"].flatMap { try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse($0) }
+    var message = MessageReceived(
+      id: line.tags["msgid"] ?? "\(life)-\(count)", time: time?.timeIntervalSince1970, conversation: place,
+      sender: Sender(id: author, name: line.nick), text: text, mention: isNamed ? true : nil)
+    var (seen, nicks) = (seen, nicks)
+    if let time = line.tags["time"], channel != nil { seen.saw(time, in: place.id, keeping: settings.channelNames) }
+    if channel == nil { nicks.saw(line.nick, in: author) }
+    message.state = seen.asJSON.setting("nicks", nicks.asJSON)
+    // What strangers write leaves no trace on the disk.
+    if try await host.received(message).refused != true { self.nicks = nicks }
+    self.seen = seen
+  }
+
+  /// The text of a line; nil for what is no message of a person. A question for the version is answered where it is asked now.
+  private func words(of line: IRCLine, _ connection: IRCConnection?, _ me: String) async -> (String, isNamed: Bool)? {
+    var text = IRCText.plain(line.text)
+    if line.text.hasPrefix("\u{1}") {
+      if text == "VERSION" { await connection?.offer("NOTICE \(line.nick) :\u{1}VERSION pi-relay\u{1}") }
+      guard text.hasPrefix("ACTION ") else { return nil }
+      text = "* \(line.nick) \(text.dropFirst(7))"
+    }
+    let isNamed = [":", ","].contains { text.lowercased().hasPrefix(me.lowercased() + $0) }
+    if isNamed { text = String(text.dropFirst(me.count + 1).drop { $0 == " " }) }
+    // People's programs keep to themselves what begins with a slash.
+    if text.hasPrefix("!"), text.dropFirst().first?.isLetter == true { text = "/" + text.dropFirst() }
+    return text.isEmpty ? nil : (text, isNamed)
+  }
+
+  // MARK: - What the host says
+
+  package func send(_ request: MessageSend) async throws -> Receipt {
+    if let receipt = progress.receipt(of: request.key) { return receipt }
+    guard let connection else { throw DeliveryFailure.transient("the bot is not connected to IRC") }
+    let target = try await target(of: request.conversation, connection)
+    let room = await connection.session.room(to: target)
+    var lines = IRCText.lines(progress.rest(of: request.key)?.joined(separator: "\n") ?? request.text, room: room)
+    if lines.count > Self.mostLines { lines = IRCText.lines(lines.joined(separator: " ⏎ "), room: room) }
+    if !lines.isEmpty {
+      do {
+        lines.removeFirst(try await connection.say(lines, to: target, as: request.key))
+      } catch DeliveryFailure.unknownOutcome(let why) {
+        // All of it comes again, marked as a possible repeat.
+        progress.forget(request.key)
+        throw DeliveryFailure.unknownOutcome(why)
+      }
+      progress.sent(request.key, but: lines)
+      // The host keeps the rest until there is room again.
+      guard lines.isEmpty else { throw DeliveryFailure.rateLimited(retryAfter: 5) }
+    }
+    let receipt = Receipt(message: request.key)
+    progress.finish(request.key, receipt)
+    return receipt
+  }
+
+  /// A direct message goes to a person, not to whoever bears their nick now.
+  private func target(of conversation: String, _ connection: IRCConnection) async throws -> String {
+    if settings.channelNames.contains(conversation) { return conversation }
+    // Who has not written yet may be there under their account's name.
+    let nick = nicks[conversation] ?? conversation
+    guard !nick.contains(where: { "!@ ".contains($0) }), await connection.bears(nick, conversation) else {
+      throw DeliveryFailure.transient("IRC: \(conversation) is not there under a nick that is known")
+    }
+    return nick
+  }
+}

@@ -1,0 +1,57 @@
+import MessengerKit
+import Testing
+
+@Suite struct RateLimitTests {
+  private let post = RateLimits.Lane("post", place: "1")
+  private let edit = RateLimits.Lane("edit", place: "1")
+  private let elsewhere = RateLimits.Lane("post", place: "2")
+  private var limits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
+
+  @Test func `an empty bucket waits until it is full again, and no other does`() {
+    var limits = limits
+    #expect(limits.wait(for: post, now: .zero) == .zero)
+    limits.learned(post, remaining: 0, reset: .seconds(1.5), now: .seconds(10))
+    #expect(limits.wait(for: post, now: .seconds(10)) == .seconds(1.5))
+    #expect(limits.wait(for: elsewhere, now: .seconds(10)) == .zero)
+    #expect(limits.wait(for: edit, now: .seconds(10)) == .zero)
+    #expect(limits.wait(for: post, now: .seconds(12)) == .zero)
+  }
+
+  @Test func `kinds of one name share a bucket in each place`() {
+    var limits = limits
+    for lane in [post, edit] { limits.named("shared", lane) }
+    limits.learned(edit, remaining: 1, reset: .seconds(5), now: .zero)
+    limits.began(post, now: .zero)
+    #expect(limits.wait(for: edit, now: .zero) == .seconds(5))
+    #expect(limits.bucket(of: post) == limits.bucket(of: edit))
+    #expect(limits.bucket(of: post) != limits.bucket(of: elsewhere))
+  }
+
+  @Test func `a refusal is waited for: of its bucket, or of all`() {
+    var limits = limits
+    limits.refused(post, for: .seconds(3), now: .zero)
+    #expect(limits.wait(for: post, now: .seconds(1)) == .seconds(2))
+    #expect(limits.wait(for: edit, now: .seconds(1)) == .zero)
+    limits.refusedAll(for: .seconds(7), now: .zero)
+    #expect(limits.wait(for: edit, now: .seconds(1)) == .seconds(6))
+  }
+
+  @Test func `no more requests than the limit of all go out within the window`() {
+    var limits = limits
+    for number in 0..<50 { limits.began(.init("post", place: "\(number)"), now: .milliseconds(number)) }
+    #expect(limits.wait(for: edit, now: .milliseconds(60)) == .milliseconds(1_090))
+    #expect(limits.wait(for: edit, now: .milliseconds(1_150)) == .zero)
+  }
+
+  @Test func `a request that may wait leaves room for one that may not`() {
+    var limits = limits
+    limits.learned(edit, remaining: 1, reset: .seconds(4), now: .zero)
+    #expect(limits.patientWait(for: edit, now: .zero) == .seconds(4))
+    #expect(limits.wait(for: edit, now: .zero) == .zero)
+    #expect(limits.patientWait(for: edit, now: .seconds(4)) == .zero)
+    for number in 0..<35 { limits.began(.init("post", place: "\(number)"), now: .milliseconds(number)) }
+    let other = RateLimits.Lane("edit", place: "7")
+    #expect(limits.patientWait(for: other, now: .milliseconds(100)) == .milliseconds(1_050))
+    #expect(limits.wait(for: other, now: .milliseconds(100)) == .zero)
+  }
+}
