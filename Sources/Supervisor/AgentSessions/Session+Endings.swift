@@ -3,6 +3,7 @@ internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
+internal import RelayConcurrency
 package import RelayModel
 internal import RelayStore
 internal import RelayWire
@@ -87,7 +88,7 @@ extension Session {
     let left = run?.removeSteering() ?? []
     run = nil
     isToForget = memory?.span == .oneMessage
-    lastWork = Date().timeIntervalSince1970
+    lastWork = dependencies.timekeeper.wallTime()
     earlyEnding = nil
     if connection != nil { activity = .idle }
     cancelDialogs("the run has ended")

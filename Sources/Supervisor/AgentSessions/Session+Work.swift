@@ -45,7 +45,7 @@ extension Session {
   /// What may be with the agent already is looked for in what it remembers.
   func forgetWhatIsOver(before prompt: Prompt) async {
     guard let memory, !prompt.life.evidence.mayHaveBeenTaken, prompt.life.evidence.attempts == 0 else { return }
-    let now = Date().timeIntervalSince1970
+    let now = dependencies.timekeeper.wallTime()
     if await withTaskExecutorPreference(globalConcurrentExecutor, operation: { memory.isOver(now: now) }) {
       await beginAnew()
     }

@@ -76,7 +76,7 @@ package actor Session {
   /// looked up, which is done before anything new is given.
   var holdings: [MessageKey: TranscriptLookup]?
   /// When the last message has ended, in seconds since 1970, or the session was begun.
-  var lastWork = Date().timeIntervalSince1970
+  var lastWork: Double
   var run: SessionRun?
   var runWaiter: CheckedContinuation<Ending, Never>?
   /// pi ended before anybody waited for the end of the run.
@@ -121,6 +121,7 @@ package actor Session {
     self.pi = pi
     self.settings = settings
     self.dependencies = dependencies
+    lastWork = dependencies.timekeeper.wallTime()
     self.taskScope = taskScope
     self.isRestored = isRestored
     holdings = isRestored ? nil : [:]
@@ -145,7 +146,7 @@ package actor Session {
   /// Whether an assistant's session has had nothing to do for so long that it is not needed any more.
   private func isUnused(for limit: Duration) -> Bool {
     guard let memory, memory.span != .kept, !isBusy, questions.isEmpty else { return false }
-    return Date().timeIntervalSince1970 - (memory.lastUse ?? lastWork) >= limit / .seconds(1)
+    return dependencies.timekeeper.wallTime() - (memory.lastUse ?? lastWork) >= limit / .seconds(1)
   }
 
   /// Where an assistant's session is not needed any more, what arrives from now on finds it closed; `close` must follow.

@@ -264,7 +264,7 @@ package final class Daemon: Sendable {
   ) async {
     repeat {
       do {
-        try await store.prune(endedBefore: Date().timeIntervalSince1970 - Double(keep.components.seconds))
+        try await store.prune(endedBefore: timekeeper.wallTime() - Double(keep.components.seconds))
       } catch {
         log("old work was not removed: \(error)")
       }

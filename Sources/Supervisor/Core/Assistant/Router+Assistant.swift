@@ -50,7 +50,7 @@ extension Router {
     for session in await host.assistants() where await sweep(session, limit) { ended += 1 }
     let used = Set((await host.assistants() + host.passing).map(\.id))
     let root = assistant.root
-    let now = Date().timeIntervalSince1970
+    let now = timekeeper.wallTime()
     // Reads a folder for each: not on the loop, nor on this actor.
     let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [log] in
       AssistantFolders(root: root).remove(exceptOf: used, unusedFor: limit, now: now, log: log)

@@ -33,7 +33,7 @@ extension Router {
       assistantQueue.note(event)
       events.post(event)
     }
-    let number = Int(Date().timeIntervalSince1970)
+    let number = Int(timekeeper.wallTime())
     let prompt = Prompt(
       key: MessageKey(conversation: Self.heartbeatKey, id: "\(number)"), text: Self.heartbeatPrompt,
       typed: Self.heartbeatPrompt)

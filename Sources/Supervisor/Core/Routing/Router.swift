@@ -93,7 +93,7 @@ package actor Router: PluginAudience {
     self.deliveries = deliveries
     self.redaction = redaction
     self.log = log
-    watchers = SessionWatchers(dialogs: dialogs)
+    watchers = SessionWatchers(dialogs: dialogs, timekeeper: timekeeper)
     assistantQueue = AssistantQueue(assistant.settings, timekeeper, log: log)
   }
 

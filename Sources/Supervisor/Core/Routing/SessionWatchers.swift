@@ -37,11 +37,14 @@ final class SessionWatchers: Sendable {
   /// Told of questions over a message whose conversation watches no more.
   private let askedUnseen = Locked<(@Sendable (DialogRecord, ConversationKey) -> Void)?>(nil)
 
+  private let timekeeper: Timekeeper
+
   /// Told when a conversation begins or ceases to watch, or a session's name or model is another.
   private let changed = Locked<(@Sendable () -> Void)?>(nil)
 
-  init(dialogs: DialogBroker) {
+  init(dialogs: DialogBroker, timekeeper: Timekeeper) {
     self.dialogs = dialogs
+    self.timekeeper = timekeeper
   }
 
   func whenEndedUnseen(_ told: @escaping @Sendable (MessageEnd, RunEnd) -> Void) {
@@ -154,7 +157,7 @@ final class SessionWatchers: Sendable {
         // Asked by the program before, in other words.
         endOwnQuestions(of: session, "asked anew")
       }
-      let record = dialogs.open(dialog, session: session, now: Date().timeIntervalSince1970)
+      let record = dialogs.open(dialog, session: session, now: timekeeper.wallTime())
       post(.ask(record), to: session)
       if let key = message?.conversation, !isWatched(session, by: key) {
         askedUnseen.withLock { $0 }?(record, key)
