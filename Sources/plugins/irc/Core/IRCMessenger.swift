@@ -143,7 +143,10 @@ package actor IRCMessenger {
     if settings.channelNames.contains(conversation) { return conversation }
     // Who has not written yet may be there under their account's name.
     let nick = nicks[conversation] ?? conversation
-    guard !nick.contains(where: { "!@ ".contains($0) }), await connection.bears(nick, conversation) else {
+    if nick.contains(where: { "!@ ".contains($0) }) {
+      throw DeliveryFailure.notFound("IRC: no nick of \(conversation) is known")
+    }
+    guard await connection.bears(nick, conversation) else {
       throw DeliveryFailure.transient("IRC: \(conversation) is not there under a nick that is known")
     }
     return nick
