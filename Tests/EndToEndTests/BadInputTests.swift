@@ -254,10 +254,10 @@ extension EndToEnd {
     {
       let home = scratch.path + "/home"
       try Folders(home: home).prepare()
-      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord.") == true)
-      expectRefusal(try await relay(["setup", "echo"]), "there is no messenger echo. Installed: discord.")
+      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, irc.") == true)
+      expectRefusal(try await relay(["setup", "echo"]), "there is no messenger echo. Installed: discord, irc.")
       try scratch.write("home/plugins/echo", "#!/bin/sh\n", executable: true)
-      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, echo.") == true)
+      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, irc, echo.") == true)
       let written = try await relay(["setup", "echo", "--user", "a\"b", "--user", "2"])
       #expect(written.exit == .exited(0))
       #expect(try await relay(["config", "check"]).output == ["\(home)/relay.yaml is right."])
