@@ -14,7 +14,9 @@ import Testing
   }
 
   private func run(steering ids: String...) -> SessionRun {
-    var run = SessionRun(prompt: prompt("first"))
+    var first = prompt("first")
+    first.life = MessageLifecycle(.dispatched)
+    var run = SessionRun(prompt: first)
     for text in ["first"] { _ = run.take(.messageStart(role: "user", text: text), settles: true) }
     for id in ids { run.steer(prompt(id), text: id) }
     return run

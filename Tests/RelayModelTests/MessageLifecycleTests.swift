@@ -84,7 +84,7 @@ enum LifecycleSpace {
         // A dropped message was never with an agent, as far as anybody knows.
         if let conclusion = after.conclusion, after.evidence.mayHaveBeenTaken, event != .lookedUp(.absent) {
           switch conclusion {
-          case .withdrawn: #expect(state == .steering, "\(step)")
+          case .withdrawn: Issue.record("called withdrawn: \(step)")
           case .refused, .notTaken, .aborted(false), .setAside(false), .unavailable(false):
             // A refusal is the agent's own word.
             #expect([.refused, .refusedByModel, .refusedByAgent, .runEnded].contains(event), "\(step)")
@@ -194,6 +194,44 @@ enum LifecycleSpace {
     var dispatched = life(.dispatched)
     dispatched.take(.shutDown)
     #expect(dispatched.take(.agentExited(wasGiven: true))?.next == .leave)
+  }
+
+  @Test(arguments: [MessageLifecycle.State.starting, .verifying, .preparing, .recording, .dispatched])
+  func `a message that was stopped is over, also when the daemon stops before its step ends`(
+    state: MessageLifecycle.State
+  ) {
+    var life = life(state)
+    life.take(.aborted)
+    life.take(.shutDown)
+    for event in LifecycleSpace.events where life.conclusion == nil && event != .userMessageSeen { life.take(event) }
+    #expect(life.conclusion != nil, "\(life.state)")
+  }
+
+  @Test func `a stopped message is not given, and not given again`() {
+    var starting = life(.starting)
+    #expect(starting.take(.aborted)?.next == .interrupt)
+    #expect(starting.take(.agentReady)?.next == .end(.aborted(mayHaveBeenTaken: false)))
+    var recording = life(.recording)
+    recording.take(.aborted)
+    #expect(recording.take(.recorded)?.next == .end(.aborted(mayHaveBeenTaken: false)))
+    var dispatched = life(.dispatched)
+    #expect(dispatched.take(.aborted)?.next == .interrupt)
+    #expect(dispatched.take(.agentExited(wasGiven: true))?.next == .end(.aborted(mayHaveBeenTaken: true)))
+    var running = life(.running)
+    #expect(running.take(.aborted)?.next == .interrupt)
+    #expect(running.take(.agentExited(wasGiven: true))?.next == .end(.aborted(mayHaveBeenTaken: true)))
+    var verifying = life(.verifying) { $0.mayHaveBeenTaken = true }
+    verifying.take(.aborted)
+    #expect(verifying.take(.lookedUp(.absent))?.next == .end(.aborted(mayHaveBeenTaken: false)))
+  }
+
+  @Test func `a withdrawn steering message that the run may have taken is looked up and not run`() {
+    var life = life(.steering) { $0.isWithdrawn = true }
+    life.take(.runEndedWithout(mayHaveTaken: true))
+    #expect(life.state == .queued && life.evidence.isWithdrawn)
+    life.take(.turn)
+    #expect(life.take(.agentReady)?.next == .lookUp)
+    #expect(life.take(.lookedUp(.absent))?.next == .end(.notTaken))
   }
 
   @Test func `a steered message waits for its own turn when the run did not take it`() {

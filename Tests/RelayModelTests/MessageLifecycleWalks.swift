@@ -14,20 +14,34 @@ private struct Owner {
   var given = 0
   var openQuestions = 0
   var ends = 0
+  /// The person stopped it, or took it back in time.
+  var isOver = false
 
+  /// A new message, one that an earlier daemon left on its way, or one for a run in progress.
   init(seed: UInt64) {
-    life = MessageLifecycle()
     random = Seeded(state: seed)
+    life = MessageLifecycle()
+    switch seed % 3 {
+    case 0:
+      stored = .dispatching(session: "s", after: .after("e"))
+      isInTranscript = seed % 2 == 0
+      life = MessageLifecycle(restoring: stored, position: .after("e"), isWithdrawn: false)
+      take(.foundAfterRestart)
+    case 1: take(.steered)
+    default: break
+    }
   }
 
   mutating func take(_ event: MessageLifecycle.Event) {
     let before = life
     guard let reaction = life.take(event) else { return }
     let step = "\(before.state) took \(event): \(life.state), \(reaction)"
+    if event == .aborted || event == .withdrawn && !reaction.isTooLate { isOver = true }
     if let change = reaction.persist { store(change, step) }
     switch reaction.next {
     case .wait: break
     case .give:
+      #expect(!isOver, "given after the person's word: \(step)")
       #expect(!life.evidence.mayHaveBeenTaken, "given while it may have been taken: \(step)")
       #expect(!isInTranscript, "given twice: \(step)")
       if case .dispatching = stored {} else { Issue.record("given before that was stored: \(step)") }
@@ -37,10 +51,18 @@ private struct Owner {
       openQuestions += 1
       waitsFor = reaction.next
     case .queueInFront: waitsFor = nil
-    case .interrupt: break
+    case .interrupt:
+      // The owner withdraws an open question: nobody answers it.
+      if case .ask = waitsFor {
+        openQuestions -= 1
+        waitsFor = nil
+        take(.chose(nil))
+      }
     case .end(let conclusion):
       ends += 1
-      if isInTranscript, !life.evidence.isWithdrawn, ![.ran, .interrupted, .handledByAgent].contains(conclusion) {
+      if isInTranscript, !life.evidence.isWithdrawn,
+        ![.ran, .interrupted, .handledByAgent, .takenIntoRun].contains(conclusion)
+      {
         #expect(conclusion.stage != .dropped || conclusion == .refused, "called not taken: \(step)")
       }
       waitsFor = nil
@@ -54,7 +76,7 @@ private struct Owner {
     case .received:
       #expect(!isInTranscript, "stored as waiting while the agent has it: \(step)")
       stored = .received
-    case .handling: stored = .handling
+    case .handling: Issue.record("a message on its way is carried out as a command: \(step)")
     case .dispatching(let position): stored = .dispatching(session: "s", after: position)
     case .accepted: stored = .accepted(session: "s")
     }
@@ -68,6 +90,17 @@ private struct Owner {
     switch life.state {
     case .received: return take(chance(10) ? .queueFull : .enqueued)
     case .queued: return take(.turn)
+    case .steering:
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: return take(.steeringRefused)
+      case 1: return take(.runEndedWithout(mayHaveTaken: false))
+      case 2:
+        isInTranscript = chance(2)
+        return take(.runEndedWithout(mayHaveTaken: true))
+      default:
+        isInTranscript = true
+        return take(.seenInRun)
+      }
     case .running: return take(chance(3) ? .agentExited(wasGiven: true) : .runEnded)
     default: break
     }
@@ -75,11 +108,9 @@ private struct Owner {
     case .startAgent: take(chance(4) ? .agentUnavailable : .agentReady)
     case .ask(let question):
       openQuestions -= 1
-      let isLeft = life.evidence.interruption != nil
-      take(
-        .chose(
-          isLeft
-            ? nil : ([.tryAgain, .runAgain, .drop, nil] as [MessageLifecycle.Choice?]).randomElement(using: &random)!))
+      waitsFor = nil
+      let choices: [MessageLifecycle.Choice?] = [.tryAgain, .runAgain, .drop, nil]
+      take(.chose(choices.randomElement(using: &random)!))
       if question == .possiblyTaken, life.state == .preparing { isInTranscript = false }
     case .lookUp:
       if chance(5) { return take(.agentExited(wasGiven: false)) }

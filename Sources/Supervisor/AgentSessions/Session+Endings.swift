@@ -53,15 +53,18 @@ extension Session {
   /// Steering messages that the run ended without wait for a turn of their own, but for those that have been taken back.
   func requeue(_ steering: [SessionRun.Leftover]) async {
     var waiting: [(prompt: Prompt, change: StageChange?)] = []
+    var notTaken: [Prompt] = []
     for var left in steering {
       let reaction = left.prompt.life.take(.runEndedWithout(mayHaveTaken: left.mayBeTaken))
       if left.prompt.life.conclusion == .notTaken {
-        await endNotTaken(left.prompt)
+        notTaken.append(left.prompt)
       } else {
         waiting.append((left.prompt, reaction?.persist))
       }
     }
+    // Before anything is awaited: an edit, a withdrawal or a close must find them in the queue.
     for one in waiting.reversed() { queue.prepend(.prompt(one.prompt)) }
+    for prompt in notTaken { await endNotTaken(prompt) }
     for one in waiting { if let change = one.change { await advance(one.prompt.key, change) } }
   }
 
@@ -82,7 +85,9 @@ extension Session {
 
   /// Ends the message and its run. A person's word is stored before it is shown, so that no daemon runs the message again.
   func conclude(_ prompt: Prompt, _ end: RunEnd, _ conclusion: Conclusion) async {
-    if conclusion.outcome == .stopped { await store(MessageEnd(prompt.key, conclusion)) }
+    if conclusion.outcome == .stopped || end == .aborted && conclusion.stage == .dropped {
+      await store(MessageEnd(prompt.key, conclusion, outcome: end.outcome))
+    }
     run?.creditUnknownUserMessages()
     let taken = run?.takeTaken() ?? []
     let left = run?.removeSteering() ?? []
@@ -98,7 +103,7 @@ extension Session {
     emit(.runEnded(prompt.key, end, conclusion))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.
-      await requeue(left)
+      if closed, !isParked { await dropAll(left) } else { await requeue(left) }
       await stopAgent()
     }
   }

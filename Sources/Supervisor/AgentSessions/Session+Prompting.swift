@@ -130,12 +130,12 @@ extension Session {
   }
 
   func endRun(_ ending: Ending) {
+    // Before a message is written to pi only pi's exit ends its run: pi may work on something of its own.
+    if case .ended = ending, run?.isGiven != true { return }
     if let waiter = runWaiter {
       runWaiter = nil
       waiter.resume(returning: ending)
     } else if run != nil {
-      // Nobody waits yet. Before a message is given to pi only a death ends its run.
-      if case .ended = ending, run?.accepted != true { return }
       earlyEnding = ending
     }
   }

@@ -27,13 +27,15 @@ extension Session {
   func perform(_ prompt: Prompt) async {
     var prompt = prompt
     var next = prompt.life.take(.turn)?.next ?? .leave
+    // The daemon was about to end before the turn began.
+    if isParked { prompt.life.take(.shutDown) }
     run = SessionRun(prompt: prompt, began: dependencies.timekeeper.now())
     earlyEnding = nil
     runNumber += 1
     emit(.runStarted(prompt.key, text: prompt.typed))
     await forgetWhatIsOver(before: prompt)
     var turn = Turn(prompt: prompt)
-    while let event = await carryOut(next, &turn) { next = await take(event) }
+    while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
   }
 
   /// Continues a turn that the process before this one began: its agent works.
@@ -42,19 +44,22 @@ extension Session {
     let watches = watchRun(runNumber)
     defer { for watch in watches { watch.close() } }
     var turn = Turn(prompt: prompt)
-    var next = await take(noted(await ending(), &turn))
-    while let event = await carryOut(next, &turn) { next = await take(event) }
+    let event = await noted(await ending(), &turn)
+    var next = await take(event, why: turn.why)
+    while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
   }
 
   /// Feeds an event to the life of the message whose turn it is, and stores the stage that follows.
   ///
   /// - Returns: the next step; `leave` when there is no such message.
-  func take(_ event: MessageLifecycle.Event) async -> MessageLifecycle.Next {
+  func take(_ event: MessageLifecycle.Event, why: String = "") async -> MessageLifecycle.Next {
     guard let key = run?.prompt.key else { return .leave }
     guard let reaction = run?.prompt.life.take(event) else {
       dependencies.log("session \(name): \(event) means nothing to a message that is \(run?.prompt.life.state as Any)")
       return .leave
     }
+    // In the queue before anything is awaited: a stop, a withdrawal, an edit or a close must find the message there.
+    if reaction.next == .queueInFront { returnToQueue(why) }
     if let change = reaction.persist { await advance(key, change) }
     return reaction.next
   }
@@ -72,7 +77,8 @@ extension Session {
       await record(change)
       return .recorded
     case .give: return await give(&turn)
-    case .queueInFront: returnToQueue(turn)
+    // `take` has put it there.
+    case .queueInFront: break
     case .end(let conclusion): await conclude(conclusion, turn)
     // The message stays as it is stored: the next daemon continues.
     case .leave, .wait, .interrupt: run = nil
@@ -115,8 +121,11 @@ extension Session {
     guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
     guard await reconcileDispatched(connection) else { return await noteExit(&turn) }
     let prompt = run?.prompt ?? turn.prompt
+    let found = await lookUpTranscript(for: prompt, connection)
+    // An agent that exited meanwhile did not say: the next one is asked.
+    if found == .inconclusive, earlyEnding != nil || connection.hasEnded { return await noteExit(&turn) }
     turn.why = "The agent was interrupted while it worked on this."
-    return .lookedUp(await lookUpTranscript(for: prompt, connection))
+    return .lookedUp(found)
   }
 
   private func prepare(_ turn: inout Turn) async -> MessageLifecycle.Event {
@@ -198,12 +207,12 @@ extension Session {
     dependencies.log("session \(name): pi ended in mid-run with \(why)")
   }
 
-  private func returnToQueue(_ turn: Turn) {
+  private func returnToQueue(_ why: String) {
     guard let prompt = run?.prompt else { return }
     // An earlier look at the transcript proves nothing about what was given since.
     holdings?[prompt.key] = nil
     run = nil
-    emit(.notice("The agent ended (\(turn.why)) before it was seen to take the message; it is started again."))
+    emit(.notice("The agent ended (\(why)) before it was seen to take the message; it is started again."))
     queue.prepend(.prompt(prompt))
   }
 

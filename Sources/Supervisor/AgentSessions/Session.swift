@@ -330,10 +330,17 @@ package actor Session {
 
   /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
   package func drop(instance: String) async {
+    let gone = queue.compactMap { work -> Prompt? in
+      guard case .prompt(let prompt) = work, prompt.key.conversation.instance == instance else { return nil }
+      return prompt
+    }
     queue.removeAll { work in
-      guard case .prompt(let prompt) = work, prompt.key.conversation.instance == instance else { return false }
+      if case .prompt(let prompt) = work { gone.contains { $0.key == prompt.key } } else { false }
+    }
+    for var prompt in gone {
+      guard case .end(let conclusion)? = prompt.life.take(.aborted)?.next else { continue }
+      await store(MessageEnd(prompt.key, conclusion))
       emit(.messageWithdrawn(prompt.key))
-      return true
     }
     guard let prompt = run?.prompt, prompt.key.conversation.instance == instance, awaitsDecision else { return }
     run?.prompt.life.take(.aborted)

@@ -78,7 +78,10 @@ struct SessionRun: Codable {
       started = true
       return .goesOn
     case .messageStart(let role, let text):
-      if role == "user" { if accepted { noteUserMessage(text) } else { accepted = true } }
+      if role == "user" {
+        // Before that the agent works on something of its own.
+        if accepted { noteUserMessage(text) } else { accepted = prompt.life.state == .dispatched }
+      }
       return .goesOn
     case .messageEnd(let message):
       if message.role == "assistant" { lastStop = Stop(reason: message.stopReason, error: message.errorMessage) }

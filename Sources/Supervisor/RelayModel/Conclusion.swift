@@ -18,7 +18,7 @@ package enum Conclusion: Sendable, Hashable, Codable {
   case setAside(mayHaveBeenTaken: Bool)
   /// The person stopped it, or its session was closed.
   case aborted(mayHaveBeenTaken: Bool)
-  /// The person took it back in time.
+  /// The person took it back in time, or its messenger is gone for good.
   case withdrawn
   /// The person took it back too late, as it seemed, and the agent did not take it after all.
   case notTaken

@@ -46,7 +46,7 @@ extension MessageLifecycle {
     case .runEndedWithout(mayHaveTaken: false):
       evidence.isWithdrawn ? ending(.notTaken) : to(.queued, .queueInFront, persist: .received)
     case .withdrawn: tooLate()
-    case .aborted: ending(.withdrawn)
+    case .aborted: ending(.aborted(mayHaveBeenTaken: true))
     case .shutDown: leaving()
     default: nil
     }
@@ -75,11 +75,14 @@ extension MessageLifecycle {
           $0.interruption = $0.interruption ?? .aborting
         }.to(state, .interrupt)
     case (_, .aborted): return changed { $0.interruption = $0.interruption ?? .aborting }.to(state, .interrupt)
-    case (_, .shutDown): return changed { $0.interruption = .shuttingDown }.to(state, .interrupt)
+    case (_, .shutDown): return changed { $0.interruption = $0.interruption ?? .shuttingDown }.to(state, .interrupt)
     default: break
     }
     // Proof of what became of it counts whatever else has happened.
     if case (.verifying, .lookedUp(.present)) = (state, event) { return ending(.interrupted) }
+    if case (.verifying, .lookedUp(.absent)) = (state, event), evidence.interruption == .aborting {
+      return changed { $0.mayHaveBeenTaken = false }.aborted()
+    }
     guard let step = step(event) else { return nil }
     return interrupted() ?? step
   }
@@ -127,7 +130,7 @@ extension MessageLifecycle {
     switch (state, event) {
     case (_, .withdrawn): tooLate()
     case (_, .aborted): changed { $0.interruption = $0.interruption ?? .aborting }.to(state, .interrupt)
-    case (_, .shutDown): changed { $0.interruption = .shuttingDown }.to(state, .interrupt)
+    case (_, .shutDown): changed { $0.interruption = $0.interruption ?? .shuttingDown }.to(state, .interrupt)
     case (.dispatched, .userMessageSeen): to(.running, persist: .accepted)
     case (.dispatched, .refusedByAgent), (.dispatched, .runEnded): ending(.refused)
     case (_, .handledWithoutRun): ending(.handledByAgent)

@@ -1,7 +1,7 @@
 /// The life of one message from a person, from its arrival to its end.
 ///
 /// A pure value without clock, store or process: its owner feeds it events, and carries out the reaction that each event
-/// returns. Every stage that is stored for a message, and every end, comes from here.
+/// returns. The store takes a message's stage from here only, and its end as a `Conclusion`.
 package struct MessageLifecycle: Sendable, Hashable, Codable {
   package enum State: Sendable, Hashable, Codable {
     /// Stored; no session has it yet.

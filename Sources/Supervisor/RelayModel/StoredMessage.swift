@@ -76,10 +76,10 @@ package struct UnfinishedMessage: Sendable, Equatable {
 
   /// Its life as a session continues it.
   ///
-  /// - Parameter session: where it goes now. The transcript of another session proves nothing about it.
-  package func life(in session: String) -> MessageLifecycle {
+  /// - Parameter current: the session it goes to now. The transcript of another session proves nothing about it.
+  package func life(in current: String) -> MessageLifecycle {
     var position = TranscriptPosition.unknown
-    if case .dispatching(session, let stored) = stage { position = stored }
+    if case .dispatching(current, let stored) = stage { position = stored }
     var life = MessageLifecycle(restoring: stage, position: position, isWithdrawn: isWithdrawn)
     life.take(.foundAfterRestart)
     return life

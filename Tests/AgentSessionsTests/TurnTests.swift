@@ -1,0 +1,191 @@
+import AgentRuntime
+import FoundationEssentials
+import Glibc
+import PiRPC
+import RelayConcurrency
+import RelayConfig
+import RelayHome
+import RelayLogging
+import RelayStore
+import RelayTransport
+import RelayWire
+import TestSupport
+import Testing
+
+@testable import AgentSessions
+@testable import RelayModel
+
+extension Session {
+  fileprivate func begin(_ prompt: Prompt, steering: [Prompt] = []) {
+    run = SessionRun(prompt: prompt)
+    runNumber += 1
+    for one in steering { run?.steer(one, text: one.text) }
+  }
+
+  fileprivate func withdrawSteered(_ key: MessageKey) { _ = run?.withdrawSteering(key) }
+
+  fileprivate func agentExitsWhilePreparing() async -> MessageLifecycle.Next {
+    await take(.agentExited(wasGiven: false))
+  }
+
+  fileprivate func requeueSteering() async { await requeue(run?.removeSteering() ?? []) }
+
+  fileprivate var waiting: [MessageKey] {
+    queue.compactMap { if case .prompt(let prompt) = $0 { prompt.key } else { nil } }
+  }
+}
+
+/// A session's turns at moments that an agent does not reach by itself.
+@Suite(.timeLimit(.minutes(1))) struct TurnTests {
+  private func prompt(_ text: String, _ life: MessageLifecycle = MessageLifecycle()) -> Prompt {
+    let conversation = ConversationKey(instance: "fake/default", conversation: "c1")
+    return Prompt(key: MessageKey(conversation: conversation, id: text), text: text, typed: text, life: life)
+  }
+
+  private func stored(_ prompt: Prompt) -> StoredMessage {
+    StoredMessage(
+      key: prompt.key,
+      message: MessageReceived(
+        id: prompt.key.id, conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "1", name: "n"),
+        text: prompt.text))
+  }
+
+  private func withSession(
+    agent: String = "/nowhere/pi", works: Bool = false, in folder: TemporaryFolder,
+    _ body: (Session, Mailbox<SessionEvent>, SQLiteStore) async throws -> Void
+  ) async throws {
+    let folders = Folders(home: folder.path + "/home")
+    try folders.prepare()
+    let store = try SQLiteStore(path: folders.database)
+    let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
+    let probe = AgentProbe(
+      configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
+    let dependencies = SessionDependencies(
+      folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
+      logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
+    let events = Mailbox<SessionEvent>()
+    let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
+    let session = Session(
+      SessionRecord(id: "s", name: "s", directory: folder.path, model: nil, wantsToolImages: false),
+      pi: Config().pi, settings: Config().sessions, dependencies: dependencies, taskScope: taskScope,
+      emit: { events.post($0) })
+    if works { taskScope.add { await session.work() } }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await taskScope.run() }
+      try await body(session, events, store)
+      group.cancelAll()
+    }
+    await store.close()
+  }
+
+  @Test func `a message whose agent exited is in the queue before that is stored`() async throws {
+    let folder = try TemporaryFolder()
+    try await withSession(in: folder) { session, _, store in
+      let one = prompt("one", MessageLifecycle(.preparing))
+      _ = try await store.accept(stored(one), state: nil)
+      await session.begin(one)
+      async let next = session.agentExitsWhilePreparing()
+      // The store has not answered yet, or has: the message is never in neither place.
+      while await session.waiting.isEmpty { await Task.yield() }
+      #expect(await session.withdraw(one.key) == .done)
+      #expect(await next == .queueInFront)
+      #expect(await session.waiting.isEmpty)
+    }
+  }
+
+  @Test func `steering that a run ended without is in the queue while the end of another is stored`() async throws {
+    let folder = try TemporaryFolder()
+    try await withSession(in: folder) { session, _, store in
+      var life = MessageLifecycle()
+      life.take(.steered)
+      let (withdrawn, waits) = (prompt("s1", life), prompt("s2", life))
+      for one in [withdrawn, waits] { _ = try await store.accept(stored(one), state: nil) }
+      await session.begin(prompt("first", MessageLifecycle(.running)), steering: [withdrawn, waits])
+      await session.withdrawSteered(withdrawn.key)
+      async let done: Void = session.requeueSteering()
+      var held = Session.Change.tooLate
+      while held == .tooLate {
+        await Task.yield()
+        held = await session.holds(waits.key)
+      }
+      #expect(held == .done)
+      await done
+      #expect(await session.waiting == [waits.key])
+    }
+  }
+
+  /// A pi of Python, whose `body` handles `c`, a command.
+  private func pi(_ help: String, before: String = "", _ body: String, in folder: TemporaryFolder) throws -> String {
+    let script = """
+      #!/usr/bin/env python3
+      import sys, json, os
+      if "--version" in sys.argv: print("0.60.0"); sys.exit(0)
+      if "--help" in sys.argv: print("\(help)"); sys.exit(0)
+      def say(o): print(json.dumps(o), flush=True)
+      def run(text):
+          say({"type": "agent_start"})
+          say({"type": "message_start", "message": {"role": "user", "content": [{"type": "text", "text": text}]}})
+          say({"type": "agent_end", "messages": [], "willRetry": False})
+          say({"type": "agent_settled"})
+      def answer(c, data={}):
+          say({"type": "response", "id": c.get("id"), "command": c["type"], "success": True, "data": data})
+      \(before)
+      for line in sys.stdin:
+          c = json.loads(line)
+      \(body.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n"))
+      """
+    return try folder.write("pi", script, executable: true)
+  }
+
+  /// How the message ended, or the question that was asked about it.
+  private func outcome(of key: MessageKey, _ events: Mailbox<SessionEvent>) async -> String {
+    while let event = await events.next() {
+      if case .dialogOpened(let dialog, _) = event { return "asked: \(dialog.title)" }
+      if case .runEnded(key, let end, _) = event { return "\(end)" }
+    }
+    return "nothing"
+  }
+
+  @Test func `a run of the agent's own before the message is not taken for the message's`() async throws {
+    let folder = try TemporaryFolder()
+    let agent = try pi(
+      "--mode --session",
+      """
+      if c["type"] == "get_state": run("of an extension")
+      answer(c)
+      if c["type"] == "prompt": run("one")
+      """, in: folder)
+    try await withSession(agent: agent, works: true, in: folder) { session, events, store in
+      let one = prompt("one")
+      _ = try await store.accept(stored(one), state: nil)
+      _ = await session.enqueue(one)
+      #expect(await outcome(of: one.key, events) == "completed")
+      await session.close()
+    }
+  }
+
+  @Test func `an agent that exits during the look-up is followed by another, which is asked again`() async throws {
+    let folder = try TemporaryFolder()
+    let agent = try pi(
+      "--mode --session-id", before: "mark = os.path.dirname(os.path.abspath(sys.argv[0])) + \"/once\"",
+      """
+      if c["type"] == "get_entries" and not os.path.exists(mark):
+          open(mark, "w").close()
+          sys.exit(3)
+      answer(c, {"entries": [], "leafId": "e1"} if c["type"] == "get_entries" else {})
+      if c["type"] == "prompt": run("one")
+      """, in: folder)
+    try await withSession(agent: agent, works: true, in: folder) { session, events, store in
+      let stage = MessageStage.dispatching(session: "s", after: .after("e1"))
+      var life = MessageLifecycle(restoring: stage, position: .after("e1"), isWithdrawn: false)
+      life.take(.foundAfterRestart)
+      let one = prompt("one", life)
+      _ = try await store.accept(stored(one), state: nil)
+      try await store.advance(one.key, StageChange(.dispatching(after: .after("e1"))), in: "s")
+      _ = await session.enqueue(one)
+      #expect(await outcome(of: one.key, events) == "completed")
+      await session.close()
+    }
+  }
+}
