@@ -257,7 +257,7 @@ extension EndToEnd {
       #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, irc.") == true)
       expectRefusal(try await relay(["setup", "echo"]), "there is no messenger echo. Installed: discord, irc.")
       try scratch.write("home/plugins/echo", "#!/bin/sh\n", executable: true)
-      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, irc, echo.") == true)
+      #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, echo, irc.") == true)
       let written = try await relay(["setup", "echo", "--user", "a\"b", "--user", "2"])
       #expect(written.exit == .exited(0))
       #expect(try await relay(["config", "check"]).output == ["\(home)/relay.yaml is right."])
