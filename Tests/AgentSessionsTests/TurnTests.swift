@@ -51,7 +51,7 @@ extension Session {
   }
 
   private func withSession(
-    agent: String = "/nowhere/pi", works: Bool = false, in folder: TemporaryFolder,
+    agent: String = "/nowhere/pi", works: Bool = false, id: String = "s", in folder: TemporaryFolder,
     _ body: (Session, Mailbox<SessionEvent>, SQLiteStore) async throws -> Void
   ) async throws {
     let folders = Folders(home: folder.path + "/home")
@@ -67,7 +67,7 @@ extension Session {
     let events = Mailbox<SessionEvent>()
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = Session(
-      SessionRecord(id: "s", name: "s", directory: folder.path, model: nil, wantsToolImages: false),
+      SessionRecord(id: id, name: "s", directory: folder.path, model: nil, wantsToolImages: false),
       pi: Config().pi, settings: Config().sessions, dependencies: dependencies, taskScope: taskScope,
       emit: { events.post($0) })
     if works { taskScope.add { await session.work() } }
@@ -77,6 +77,19 @@ extension Session {
       group.cancelAll()
     }
     await store.close()
+  }
+
+  @Test func `a few digits choose a session by its number, never by the beginning of its id`() async throws {
+    let folder = try TemporaryFolder()
+    try await withSession(id: "2f9ab", in: folder) { session, _, _ in
+      let sessions = AddressableSessions(from: nil, among: [session])
+      guard case .none = await sessions.choose("2"), case .one = await sessions.choose("2f"),
+        case .one = await sessions.choose("1")
+      else {
+        Issue.record("a number chose by an id, or an id was not found")
+        return
+      }
+    }
   }
 
   @Test func `a message whose agent exited is in the queue before that is stored`() async throws {

@@ -40,9 +40,13 @@ package struct AddressableSessions {
     if let number = Int(wish), (1...).contains(number), number <= sessions.count { return .one(sessions[number - 1]) }
     let known = Array(zip(sessions, await statuses()))
     let exact = known.indices.filter { known[$0].1.name.lowercased() == wish || known[$0].1.id == wish }
+    // A few digits are a number of the list that is not there, not the beginning of an id that happens to have them.
+    let isNumber = wish.utf8.count < 5 && Int(wish) != nil
     let matches =
       exact.isEmpty
-      ? known.indices.filter { known[$0].1.name.lowercased().hasPrefix(wish) || known[$0].1.id.hasPrefix(wish) } : exact
+      ? known.indices.filter { index in
+        known[index].1.name.lowercased().hasPrefix(wish) || !isNumber && known[index].1.id.hasPrefix(wish)
+      } : exact
     if matches.count > 1 { return .ambiguous(matches.map { "\($0 + 1). \(known[$0].1.name)" }) }
     return matches.first.map { .one(known[$0].0) } ?? .none
   }
