@@ -19,7 +19,8 @@ extension EndToEnd {
 
     private func pids(_ status: DaemonStatus) -> [Int32?] {
       // What is not set up is asked again by each program, and may just be saying so.
-      [status.pid] + status.plugins.filter { !["discord", "irc"].contains($0.name) }.map(\.pid) + status.sessions.map(\.pid)
+      [status.pid] + status.plugins.filter { !["discord", "irc"].contains($0.name) }.map(\.pid)
+        + status.sessions.map(\.pid)
     }
 
     @Test func `a session in mid-stream does not notice`() async throws {
