@@ -59,7 +59,7 @@ let package = Package(
       name: "MessengerKit", dependencies: ["PluginSDK", "RelayConcurrency", "RelayTransport", "RelayWire"],
       path: "Sources/SDK/MessengerKit",
       swiftSettings: strict),
-    // What messengers need whose service is asked over HTTP: apart, so that others do without libcurl.
+    // Parts for messengers that ask their service over HTTP: apart, so that others do without libcurl.
     .target(
       name: "MessengerHTTP", dependencies: ["MessengerKit", "PluginSDK", "RelayHTTP"],
       path: "Sources/SDK/MessengerHTTP", swiftSettings: strict),

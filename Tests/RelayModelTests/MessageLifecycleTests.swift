@@ -55,7 +55,7 @@ enum LifecycleSpace {
 
   @Test(arguments: LifecycleSpace.states)
   func `every event leaves a state as the rules allow`(state: MessageLifecycle.State) {
-    // What an agent may have is neither carried out as a command nor written to a run in progress.
+    // A message that an agent may have is neither carried out as a command nor written to a run in progress.
     let possible = LifecycleSpace.evidence.filter { ![.handling, .steering].contains(state) || !$0.mayHaveBeenTaken }
     for evidence in possible {
       for event in LifecycleSpace.events {

@@ -56,7 +56,7 @@ package enum IRC {
     }
   }
 
-  /// What the bot has said to this person, or in this channel, in order.
+  /// Texts of the bot to this person, or in this channel, in order.
   package static func said(to target: String, in lines: [String]) -> [String] {
     lines.filter { $0.hasPrefix(":pibot") && $0.contains("!") }.compactMap { line in
       line.firstRange(of: " PRIVMSG \(target) :").map { String(line[$0.upperBound...]) }

@@ -176,7 +176,7 @@ public final class LineConnection: @unchecked Sendable {
   private func resume() {
     guard isPaused else { return }
     isPaused = false
-    // What TLS holds shows at no descriptor.
+    // Bytes that TLS holds do not show at the descriptor.
     withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { woken($0) }
   }
 

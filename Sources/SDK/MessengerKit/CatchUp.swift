@@ -1,4 +1,4 @@
-/// What was written in one conversation while nobody listened, fetched page by page.
+/// Missed messages of one conversation, fetched page by page.
 public struct CatchUp<Message: Sendable>: Sendable {
   /// Of one conversation; of more the newest are left out, which is to be told.
   public static var most: Int { 500 }

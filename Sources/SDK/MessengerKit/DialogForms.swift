@@ -33,7 +33,7 @@ public enum DialogChoices: Sendable, Equatable {
   }
 }
 
-/// What a form of one field shows.
+/// The contents of a form with one field.
 public struct DialogForm: Sendable, Equatable {
   public var title: String
   public var prefill: String?

@@ -4,7 +4,7 @@
 /// The host already keeps the least time between two changes (`minimumEditInterval`) and begins another message where one is
 /// full; this keeps the service's own limits, which are known only here.
 public actor GrowingEdits<Body: Sendable, Failure: Error> {
-  /// What it needs of the service; each is told the message and its conversation.
+  /// Calls of the service; each is told the message and its conversation.
   public struct Service: Sendable {
     public typealias Place = (message: String, conversation: String)
 

@@ -4,7 +4,7 @@ internal import RelayWire
 /// Tells the person what keeps the messenger from its work, in `pi-relayd status` and the log, and that it is over: each once.
 public actor ProblemReports {
   private let host: Host
-  /// What was told last; nil once it is over.
+  /// The problem that was reported last; `nil` once it is over.
   public private(set) var current: String?
 
   /// - Parameter problem: in the way from the beginning: a messenger that has yet to connect is not shown to be well. Report it

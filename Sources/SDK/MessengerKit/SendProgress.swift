@@ -22,7 +22,7 @@ public struct SendProgress<Rest: Sendable>: Sendable {
   /// The receipt of a send that is done.
   public func receipt(of key: String) -> Receipt? { if case .done(let receipt)? = stages[key] { receipt } else { nil } }
 
-  /// What is left of a send of which a part is sent; nil for one of which nothing is known.
+  /// The unsent rest of a send; `nil` for a send that is not known.
   public func rest(of key: String) -> Rest? { if case .partly(let rest)? = stages[key] { rest } else { nil } }
 
   /// All of a send is sent but this.

@@ -1,6 +1,6 @@
 public import PluginSDK
 
-/// What became of an answer in a set-up.
+/// The outcome of an answer in a set-up.
 public enum SetupAnswer<Value> {
   case good(Value)
   /// Asked again, after these words to the person; nil: they have been told already.

@@ -51,10 +51,10 @@ public struct Watermarks: Sendable {
     all.remove(at: oldest)
   }
 
-  /// What was written in a conversation could not be fetched: its mark stays until it is.
+  /// The messages of a conversation could not be fetched: its mark stays until they are.
   public mutating func miss(_ conversation: String) { missed.insert(conversation) }
 
-  /// What was missed has been fetched.
+  /// Missed messages have been fetched.
   public mutating func caughtUp(_ conversation: String) { missed.remove(conversation) }
 
   /// The conversation is gone.

@@ -15,7 +15,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
   public let received: AsyncStream<MessageReceived>
   /// The states it saved, in order.
   public let saved: AsyncStream<JSONValue>
-  /// What it reported to be in its way after `start`, in order; nil where that was over.
+  /// Problems that the plugin reported after `start`, in order; `nil` for the end of one.
   public let problems: AsyncStream<String?>
 
   private let peer: JSONRPCConnection

@@ -42,7 +42,7 @@ extension Session {
     workWaiters = []
   }
 
-  /// What may be with the agent already is looked for in what it remembers.
+  /// Keeps the history where it may prove that the agent already received this message.
   func forgetWhatIsOver(before prompt: Prompt) async {
     guard let memory, !prompt.life.evidence.mayHaveBeenTaken, prompt.life.evidence.attempts == 0 else { return }
     let now = dependencies.timekeeper.wallTime()

@@ -8,7 +8,7 @@ package import RelayModel
 package import RelayStore
 internal import RelayText
 
-/// What all sessions share.
+/// Dependencies that all sessions share.
 package struct SessionDependencies: Sendable {
   package var folders: Folders
   package var guardian: Guardian?

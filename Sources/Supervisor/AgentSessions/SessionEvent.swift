@@ -3,7 +3,7 @@ package import RelayModel
 internal import RelayStore
 package import RelayWire
 
-/// What happens in a session, for those who watch it.
+/// An event of a session, for its watchers.
 package enum SessionEvent: Sendable, Equatable {
   /// Work on a message begins. `text` is what was typed, `origin` where: other watchers are shown it.
   case runStarted(MessageKey?, text: String)
@@ -26,7 +26,7 @@ package enum SessionEvent: Sendable, Equatable {
   case dialogOpened(PiDialog, of: MessageKey?)
   /// The agent no longer waits for this answer.
   case dialogWithdrawn(id: String, why: String)
-  /// What the program before this one had asked over the message needs no answer any more.
+  /// Questions of the previous process about the message need no answer any more.
   case questionsOver
   /// The message ends like this once the conversation it came from has been told all.
   case runEnded(MessageKey?, RunEnd, Conclusion)

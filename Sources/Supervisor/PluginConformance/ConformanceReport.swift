@@ -1,4 +1,4 @@
-/// What is told of a plugin that is tried, as it becomes known.
+/// The report on a plugin that is tried, line by line as results are known.
 final class ConformanceReport {
   private let tell: (ConformanceKit.Result) -> Void
   private(set) var allPassed = true

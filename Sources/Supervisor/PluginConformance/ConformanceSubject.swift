@@ -14,7 +14,7 @@ enum ConformanceStop: Error {
 
 /// The plugin that is tried, over several lives.
 final class ConformanceSubject: Sendable {
-  /// What is tried, and in which dependencies.
+  /// The plugin that is tried, and its dependencies.
   struct Launch: Sendable {
     var path: String
     var config: JSONValue
@@ -173,7 +173,7 @@ private struct Strict<Request: WireRequest>: WireRequest {
 }
 
 extension JSONRPCConnection.ProtocolViolation {
-  /// What a plugin did, in words for its author.
+  /// The plugin's fault, in words for its author.
   var forAuthors: String {
     switch self {
     case .notProtocol(let beginning): "it printed \(beginning.debugDescription)"

@@ -91,7 +91,7 @@ extension MessageLifecycle {
     switch (state, event) {
     case (.starting, .agentReady): evidence.mayHaveBeenTaken ? to(.verifying, .lookUp) : to(.preparing, .prepare)
     case (.starting, .agentUnavailable):
-      // One that was killed as it began is started again before anybody is asked.
+      // An agent that was killed as it began is started again before anybody is asked.
       evidence.failedStarts == 0
         ? changed { $0.failedStarts = 1 }.to(.starting, .startAgent)
         : to(.awaitingDecision(.agentUnavailable), .ask(.agentUnavailable))

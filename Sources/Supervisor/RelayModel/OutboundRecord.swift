@@ -70,7 +70,7 @@ package struct SendTries: Sendable, Equatable {
   }
 }
 
-/// What is being sent to an instance, and what was not.
+/// The numbers of sends to an instance that wait, and that failed.
 package struct DeliveryCount: Sendable, Equatable {
   package var instance: String
   package var waiting: Int

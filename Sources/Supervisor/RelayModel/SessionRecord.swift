@@ -28,7 +28,7 @@ package struct SessionRecord: Sendable, Equatable {
   }
 }
 
-/// What a session is for, where it is not for working with.
+/// The role of a session that is not an ordinary coding session.
 package enum SessionRole: String, Sendable {
   /// Of a conversation with the assistant.
   case assistant

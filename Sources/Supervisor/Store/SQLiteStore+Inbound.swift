@@ -143,7 +143,7 @@ extension SQLiteStore: Store {
     _ one: DispatchedMessage, _ stage: MessageStage, in session: String, _ connection: SQLiteConnection
   ) throws {
     let key = one.message.values
-    // One that waits again does so as a prompt: the question that it may have answered is gone.
+    // A message that waits again does so as a prompt: the question that it may have answered is gone.
     try connection.run(
       """
       UPDATE message SET stage = ?6, entryBefore = CASE WHEN ?6 IN (0, 2) THEN ?7 ELSE entryBefore END,

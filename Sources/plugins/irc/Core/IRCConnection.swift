@@ -23,7 +23,7 @@ actor IRCConnection {
   private let histories = Questions<[IRCLine]>()
   /// Of histories that are coming.
   private var batches: [String: String] = [:]
-  /// Who somebody is holds while they are in a channel with the bot: the server tells when they leave.
+  /// An identity holds while the person is in a channel with the bot: the server tells when they leave.
   private var known: [String: (source: String, id: String, time: Duration)] = [:]
 
   private init(_ socket: LineConnection, _ settings: IRCSettings) {
@@ -60,7 +60,7 @@ actor IRCConnection {
     let lines = Mailbox<IRCLine>()
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [socket] in
-        // What has come is handled, though the connection has ended.
+        // Lines that have arrived are handled, though the connection has ended.
         defer { socket.drop() }
         while let line = await lines.next() { try await handle(line) }
       }
@@ -153,7 +153,7 @@ actor IRCConnection {
 
   // MARK: - What is said
 
-  /// What was written to a target after a time, the first hundred lines of it; none where the server does not say.
+  /// The first hundred lines to a target after a time; none where the server does not say.
   func history(_ target: String, after time: String) async -> [IRCLine] {
     await waitForRoom()
     let ask = "CHATHISTORY AFTER \(target) timestamp=\(time) 100"

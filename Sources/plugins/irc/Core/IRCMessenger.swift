@@ -65,7 +65,7 @@ package actor IRCMessenger {
     }
   }
 
-  /// What was written in a channel while the bot was away, where the server keeps it. What follows comes after it.
+  /// Messages of a channel from while the bot was away, where the server keeps them. Later messages come after them.
   private func catchUp(_ channel: String, _ connection: IRCConnection) async throws {
     guard await connection.session.capabilities.contains("draft/chathistory"), let mark = seen[channel] else { return }
     let missed = await CatchUp<IRCLine>(after: mark, pageSize: 100, mark: { $0.tags["time"] }, isOlder: { $0 < $1 }) {
@@ -92,7 +92,7 @@ package actor IRCMessenger {
     if let time = line.tags["time"], channel != nil { seen.saw(time, in: place.id, keeping: settings.channelNames) }
     if channel == nil { nicks.saw(line.nick, in: author) }
     message.state = seen.asJSON.setting("nicks", nicks.asJSON)
-    // What strangers write leaves no trace on the disk.
+    // Messages of strangers leave no trace on the disk.
     if try await host.received(message).refused != true { self.nicks = nicks }
     self.seen = seen
   }
@@ -141,7 +141,7 @@ package actor IRCMessenger {
   /// A direct message goes to a person, not to whoever bears their nick now.
   private func target(of conversation: String, _ connection: IRCConnection) async throws -> String {
     if settings.channelNames.contains(conversation) { return conversation }
-    // Who has not written yet may be there under their account's name.
+    // A person who has not written yet may be there under the name of the account.
     let nick = nicks[conversation] ?? conversation
     if nick.contains(where: { "!@ ".contains($0) }) {
       throw DeliveryFailure.notFound("IRC: no nick of \(conversation) is known")

@@ -41,7 +41,7 @@ struct IRCSession: Sendable {
   /// Bytes of text in one message to this target, as others get it: 512 with the end of line and this bot's name before it.
   func room(to target: String) -> Int { 510 - ":\(nick)!@ PRIVMSG \(target) :".utf8.count - ownName }
 
-  /// What is missing is asked for, at the beginning and whenever the server asks whether the bot is there.
+  /// Asks for missed messages, at the beginning and whenever the server asks whether the bot is there.
   private var wishes: [String] {
     let missing = (settings.channels ?? []).filter { !channels.contains(fold(String($0.prefix { $0 != " " }))) }
     return missing.map { "JOIN \($0)" } + (nick == settings.wantedNick ? [] : ["NICK \(settings.wantedNick)"])

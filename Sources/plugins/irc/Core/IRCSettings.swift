@@ -22,7 +22,7 @@ struct IRCSettings: Decodable, Sendable {
   var wantedNick: String { nick ?? "pi-relay" }
   /// Without keys.
   var channelNames: [String] { (channels ?? []).map { String($0.prefix { $0 != " " }) } }
-  /// What SASL PLAIN says.
+  /// The answer of SASL PLAIN.
   var credentials: String { Data("\0\(account ?? "")\0\(accountPassword ?? "")".utf8).base64EncodedString() }
 
   var connection: LineConnection.Request {

@@ -52,7 +52,7 @@ package enum IRCSetup {
       _ = try await connection.run { line in
         guard line.command == "PRIVMSG" else { return }
         let id = await connection.author(of: line, isPast: false)
-        // Who has no account is known by where they come from.
+        // A person without an account is known by the host.
         let mask = "*!\(line.source.drop { $0 != "!" }.dropFirst())"
         try pairing.heard(line.text, from: Sender(id: id.hasPrefix("unknown:") ? mask : id, name: line.nick))
       }

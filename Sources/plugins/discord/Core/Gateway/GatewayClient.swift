@@ -154,7 +154,7 @@ actor GatewayClient {
     if problems != nil { await tell(Self.catchingUp) }
   }
 
-  /// What is in the way, or nothing any more.
+  /// The problem, or `nil` once it is over.
   private func tell(_ problem: String?) async {
     if let problems { return await problems.tell(problem) }
     guard problem != obstacle else { return }

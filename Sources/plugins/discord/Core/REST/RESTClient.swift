@@ -90,7 +90,7 @@ actor RESTClient {
     return .multipart([HTTPRequest.Part(name: "payload_json", type: type, content: .bytes(bytes)), file])
   }
 
-  /// What an answer says of limits.
+  /// The limits that an answer states.
   private func learn(_ route: Route, _ response: HTTPResponse, _ words: JSONValue) async throws(RESTError) {
     let (lane, headers) = (route.lane, response.headers)
     // A shared limit is another's fault, and does not count against us.
