@@ -120,11 +120,28 @@ let package = Package(
       name: "PluginConformance",
       dependencies: ["CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
+    // The commands that people type, one file each, behind `ChatCommand`.
+    .target(
+      name: "ChatCommands",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
+        "RelayText", "RelayTransport", "RelayWire",
+      ],
+      path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
+    // The assistant's admission, retention and periodic check.
+    .target(
+      name: "Assistant",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel",
+        "RelayStore", "RelayWire",
+      ],
+      path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "CLinux", "PiRPC", "PluginConformance", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
+        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ChatCommands", "PiRPC", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayText",
         "RelayTransport", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
@@ -250,10 +267,21 @@ let package = Package(
         "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice",
       ], swiftSettings: strict),
     .testTarget(
+      name: "ChatCommandsTests",
+      dependencies: [
+        "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayWire",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "AssistantTests",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "Assistant", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayTransport", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
       name: "SupervisorTests",
       dependencies: [
-        "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayText",
-        "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
+        "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore",
+        "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
         "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: strict),
@@ -284,9 +312,10 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AgentSessions", "CLinux", "Drills", "PluginConformance", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "Supervisor",
-        "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-discord",
+        "AgentSessions", "CLinux", "ChatCommands", "Drills", "PluginConformance", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport",
+        "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
+        "pi-relay-demo-agent", "pi-relay-discord",
         "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc", "pi-relayd",
       ],
       swiftSettings: strict),

@@ -1,3 +1,4 @@
+import ChatCommands
 import FoundationEssentials
 import RelayHome
 import RelayModel

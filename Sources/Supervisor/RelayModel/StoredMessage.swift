@@ -119,12 +119,6 @@ package struct MessageEnd: Sendable, Equatable {
     self.keepsWords = keepsWords
   }
 
-  /// What native commands and pressed buttons are stored under, before their own ids.
-  package static let commandPrefix = "command:"
-  package static let actionPrefix = "action:"
-
   /// The native command or the press of a button that has ended, as messengers know it.
-  package var interaction: String? { Self.isInteraction(key.id) ? key.id : nil }
-
-  package static func isInteraction(_ id: String) -> Bool { id.hasPrefix(commandPrefix) || id.hasPrefix(actionPrefix) }
+  package var interaction: String? { key.origin.isInteraction ? key.id : nil }
 }

@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import AgentSessions
+internal import Assistant
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
@@ -138,9 +139,10 @@ package final class Daemon: Sendable {
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
       assistants: assistant.profile)
     let router = Router(
-      host: sessions, assistant: assistant, store: store, services: services, folders: folders, timekeeper: timekeeper,
-      machine: config.machine, deliveries: config.delivery, redaction: redaction,
-      terminalGone: { folders.remove($0) }, log: log)
+      .init(
+        sessions: sessions, assistant: assistant, store: store, services: services, folders: folders,
+        timekeeper: timekeeper, machine: config.machine, hostName: Self.hostName, deliveries: config.delivery,
+        redaction: redaction, terminalGone: { folders.remove($0) }, log: log))
     try await router.restore()
     if let handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
@@ -232,15 +234,15 @@ package final class Daemon: Sendable {
       }
       relay_notify_service_manager("STOPPING=1")
       log("stopping")
-      await router.drain()
+      router.drain()
       let cut = await sessions.stop(drain: config.shutdown.drain)
-      if config.shutdown.tellsConversations { await router.tellOfStop() }
+      if config.shutdown.tellsConversations { router.tellOfStop() }
       await router.flush(within: Self.flushLimit)
       let parked = cut + (await router.leftForNextStart())
       for line in parked { log(line) }
       await plugins.stop()
       control.stop(leaving: parked)
-      await router.stop()
+      router.stop()
       group.cancelAll()
     }
     await store.close()

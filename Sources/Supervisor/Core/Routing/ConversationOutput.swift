@@ -204,7 +204,7 @@ actor ConversationOutput {
     case .runStarted(let origin, let text):
       // Words typed elsewhere are shown here, once they are sure to run; words typed here are known by their id.
       echo = origin.flatMap { origin in
-        if origin.id.hasPrefix(Router.heartbeatPrefix) { return "💓 From the assistant's own periodic check:" }
+        if origin.origin.isHeartbeat { return "💓 From the assistant's own periodic check:" }
         return origin.conversation == key ? nil : "▶ USER: \(text)"
       }
       // Not at once: first of all the message goes to the agent.
@@ -329,7 +329,8 @@ actor ConversationOutput {
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
     case .forgotten(let why, let message):
-      let buttons = message.conversation == key ? Router.buttonToRunAgain(message, within: capabilities.buttons) : nil
+      let buttons =
+        message.conversation == key ? RunAgainButton.buttons(for: message, within: capabilities.buttons) : nil
       // In one step: wherever the button can be pressed, the words are kept.
       await say(
         "❌ \(why)", .notice, buttons: buttons,

@@ -1,3 +1,4 @@
+internal import ChatCommands
 internal import RelayText
 internal import RelayWire
 

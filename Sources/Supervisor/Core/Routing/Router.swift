@@ -1,6 +1,7 @@
-package import AgentSessions
+internal import AgentSessions
+internal import Assistant
+internal import ChatCommands
 internal import FoundationEssentials
-internal import PiRPC
 package import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
@@ -8,156 +9,169 @@ internal import RelayHome
 package import RelayModel
 internal import RelayStore
 internal import RelayText
-internal import RelayTransport
+package import RelayTransport
 internal import RelayWire
 
-/// Where a person's words become commands, answers or prompts, and where the agent's become messages.
+/// Routes people's messages to sessions and the sessions' events to conversations.
 ///
-/// The way in: `received` checks and stores, answers the plugin, and hands over to the conversation's own queue;
-/// `process` decides what the message is. The way out: sessions tell `SessionWatchers`, which tell each conversation's
-/// `ConversationOutput`.
-package actor Router: PluginAudience {
-  package let host: SessionHost
-  nonisolated let assistant: AssistantSetup
-  let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-  let store: any Store
-  let services: Services
-  let checkpoints: StreamCheckpoints
-  let timekeeper: Timekeeper
-  let machine: Config.Machine
-  var makingMain: Task<Session, Never>?
-  /// The session that each messenger's bot shows itself to be watching.
-  var activities: [String: Activity] = [:]
-  let deliveries: Config.DeliverySettings
-  let redaction: Redaction
-  let log: @Sendable (String) -> Void
-  /// A terminal will not be back: its folders can go.
-  private let terminalGone: @Sendable (String) -> Void
-  let dialogs = DialogBroker()
-  let watchers: SessionWatchers
-  var places: [ConversationKey: Place] = [:]
-  private(set) var holders: [String: LinkHolder] = [:]
-  var refusals = RefusalLimiter()
-  private(set) var isDraining = false
-  let assistantQueue: AssistantQueue
-  var hasAssistantWork = false
-  /// Which session each conversation talks to, as far as it has been looked up; the store has them all.
-  var bound: [ConversationKey: String?] = [:]
-  /// Messages on their way to the disk.
-  let accepting = Locked(0)
-  /// How far the recovery of each instance's unfinished work has come.
-  var recovery = RecoveryProgress()
-  /// What was left unfinished when this program took over what the one before was working on.
-  var leftBefore: [String: Left] = [:]
-
-  /// One conversation: its queue of messages and its output.
-  struct Place {
-    let inbox: Mailbox<Arrival>
-    let output: ConversationOutput
-    let holder: LinkHolder
-    /// Closed when the output has said everything.
-    let silence: Mailbox<Void>
-    var conversation: Conversation
+/// The way in: `InboundGate` checks, authorises and stores a message, answers the plugin, and puts it into its conversation's
+/// queue; `MessageDispatcher` takes it from there and decides whether it is a command, an answer or a prompt. The way out:
+/// sessions tell `SessionWatchers`, which tell each conversation's `ConversationOutput`.
+package final class Router: PluginAudience {
+  /// The parts of the daemon that routing works with.
+  package struct Dependencies: Sendable {
+    let sessions: SessionHost
+    let assistant: AssistantSetup
+    let store: any Store
+    let services: Services
+    let folders: Folders
+    let timekeeper: Timekeeper
+    let machine: Config.Machine
+    /// Of this machine, where its configuration gives it no name.
+    let hostName: String
+    let deliveries: Config.DeliverySettings
+    let redaction: Redaction
+    /// A terminal will not be back: its folders can go.
+    let terminalGone: @Sendable (String) -> Void
+    let log: @Sendable (String) -> Void
   }
 
-  enum Arrival: Sendable {
-    case message(MessageReceived, PluginLink)
-    case action(ActionInvoked, PluginLink)
-    /// What the assistant has found by itself, for its owner.
-    case finding(MessageReceived, PluginLink)
-    /// With the message as it waits now, where it does.
-    case edit(MessageEdited, MessageReceived?)
-    case deletion(MessageDeleted)
-    /// A message of an earlier daemon.
-    case recovered(UnfinishedMessage, PluginLink)
-  }
+  private let dependencies: Dependencies
+  private let taskScope: TaskScope
+  private let checkpoints: StreamCheckpoints
+  private let dialogs = DialogBroker()
+  private let watchers: SessionWatchers
+  private let directory: ConversationDirectory
+  private let bindings: SessionBindings
+  private let gate: InboundGate
+  private let prompts: PromptRouter
+  private let threads: ThreadSessions
+  private let dispatcher: MessageDispatcher
+  private let recovery: RecoveryCoordinator
+  private let presence: PresenceTracker
+  private let scheduler: AssistantScheduler
 
-  /// Longest text of one message from a person, in bytes.
-  static let longestText = 1 << 20
-  static let mostAttachments = 32
+  /// The time that a terminal may take to come back: its daemon or its connection may have been restarted.
+  private static let terminalGrace: Duration = .seconds(60)
 
-  init(
-    host: SessionHost, assistant: AssistantSetup, store: any Store, services: Services, folders: Folders,
-    timekeeper: Timekeeper,
-    machine: Config.Machine, deliveries: Config.DeliverySettings, redaction: Redaction,
-    terminalGone: @escaping @Sendable (String) -> Void = { _ in }, log: @escaping @Sendable (String) -> Void
-  ) {
-    self.terminalGone = terminalGone
-    self.host = host
-    self.assistant = assistant
-    self.store = store
-    self.services = services
-    checkpoints = StreamCheckpoints(folder: folders.streams, log: log)
-    self.timekeeper = timekeeper
-    self.machine = machine
-    self.deliveries = deliveries
-    self.redaction = redaction
-    self.log = log
+  package init(_ dependencies: Dependencies) {
+    self.dependencies = dependencies
+    let (store, sessions, timekeeper) = (dependencies.store, dependencies.sessions, dependencies.timekeeper)
+    let (redaction, log) = (dependencies.redaction, dependencies.log)
+    taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
+    checkpoints = StreamCheckpoints(folder: dependencies.folders.streams, log: log)
     watchers = SessionWatchers(dialogs: dialogs, timekeeper: timekeeper)
-    assistantQueue = AssistantQueue(assistant.settings, timekeeper, log: log)
+    let admission = AdmissionController(dependencies.assistant.settings, timekeeper, log: log)
+    directory = ConversationDirectory(
+      .init(
+        store: store, services: dependencies.services, timekeeper: timekeeper, deliveries: dependencies.deliveries,
+        redaction: redaction, checkpoints: checkpoints, log: log),
+      taskScope: taskScope)
+    bindings = SessionBindings(
+      store: store, sessions: sessions, directory: directory, watchers: watchers, log: log)
+    gate = InboundGate(
+      store: store, directory: directory, watchers: watchers, dialogs: dialogs, timekeeper: timekeeper, log: log)
+    prompts = PromptRouter(
+      sessions: sessions, bindings: bindings, directory: directory, watchers: watchers,
+      assistant: dependencies.assistant, admission: admission, gate: gate, machineName: dependencies.machine.name,
+      clock: timekeeper.clock)
+    threads = ThreadSessions(
+      store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts,
+      redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, log: log)
+    dispatcher = MessageDispatcher(
+      store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
+      watchers: watchers, dialogs: dialogs, log: log)
+    recovery = RecoveryCoordinator(
+      store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
+      redaction: redaction, log: log)
+    presence = PresenceTracker(
+      sessions: sessions, directory: directory, watchers: watchers, redaction: redaction, log: log)
+    scheduler = AssistantScheduler(
+      dependencies.assistant, sessions: sessions, admission: admission, timekeeper: timekeeper, log: log)
+    directory.onArrival { [dispatcher, recovery] arrival, key in
+      await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
+    }
+  }
+
+  // MARK: - Start and stop
+
+  /// Brings the sessions of an earlier daemon back; their agents sleep until there is something to do. The work of each
+  /// messenger is taken up when it connects.
+  package func restore() async throws {
+    try await dependencies.sessions.restore(emit: prompts.emit)
+    let store = dependencies.store
+    var keys: Set<String> = []
+    for instance in try await store.instances() {
+      keys.formUnion(try await store.unfinishedOutbound(of: instance).map(\.record.key))
+    }
+    checkpoints.sweep(keeping: keys)
+    // Terminals that do not come back within their grace were closed meanwhile.
+    let terminals = try await store.instances().filter { $0.hasPrefix(ConversationKey.terminalPrefix) }
+    guard !terminals.isEmpty else { return }
+    taskScope.add { [self] in
+      guard await dependencies.timekeeper.sleep(for: Self.terminalGrace) else { return }
+      for terminal in terminals { await dropTerminal(terminal) }
+    }
   }
 
   /// Runs conversations until `stop`.
   package func run() async {
-    // The router lives as long as the watchers: both end with the daemon.
-    watchers.whenEndedUnseen { [unowned self, taskScope] end, how in
-      taskScope.add { [self] in await endUnseen(end, how) }
-    }
-    watchers.whenAskedUnseen { [unowned self, taskScope] record, key in
+    watchers.whenEndedUnseen { [unowned self] end, how in taskScope.add { [self] in await endUnseen(end, how) } }
+    watchers.whenAskedUnseen { [unowned self] record, key in
       taskScope.add { [self] in await tellOfQuestion(record, to: key) }
     }
-    watchers.whenChanged { [unowned self, taskScope] in taskScope.add { [self] in await showWatched() } }
+    watchers.whenChanged { [taskScope, presence] in taskScope.add { await presence.update() } }
     await taskScope.run()
   }
 
   /// Takes no new messages from now on.
-  package func drain() {
-    isDraining = true
-  }
+  package func drain() { gate.drain() }
 
   /// Says in every conversation of this daemon that it ends.
   package func tellOfStop() {
-    for place in places.values {
-      place.output.post(
+    for context in directory.all.values {
+      context.output.post(
         .say("⏹ pi-relayd is stopping. What waits goes on at its next start.", .notice, buttons: nil))
     }
   }
 
-  /// Waits until everything that is to be said has been, for as long as `limit`. Of the rest the next daemon finds what
-  /// is recorded.
+  /// Waits until everything has been said, for as long as `limit`. Of the rest the next daemon finds what is recorded.
   package func flush(within limit: Duration) async {
-    for place in places.values {
-      place.inbox.close()
-      place.output.close()
-    }
-    let silences = places.values.map(\.silence)
-    do {
-      try await withDeadline(limit, clock: timekeeper.clock) { for silence in silences { _ = await silence.next() } }
-    } catch {
-      log("not everything could be said within \(limit.forPeople); the next start says what of it is recorded")
-    }
+    guard await !directory.flush(within: limit) else { return }
+    dependencies.log(
+      "not everything could be said within \(limit.forPeople); the next start says what of it is recorded")
   }
 
   package func stop() {
     taskScope.close()
+    directory.stop()
   }
+
+  /// The work that the next daemon finds, in words: a line for each instance that has some.
+  package func leftForNextStart() async -> [String] { await recovery.leftForNextStart() }
 
   // MARK: - Plugins come and go
 
   package func connected(_ link: PluginLink) async {
-    await services.connected(link)
+    await dependencies.services.connected(link)
     guard link.isMessenger else { return }
-    holder(link.name).set(link)
+    directory.holder(link.name).set(link)
+    let log = dependencies.log
     if !link.isLocal, link.messenger?.access.admitsNobody == true {
       log("\(link.name) admits nobody: list people under auth.users in relay.yaml")
     } else if !link.isLocal, link.messenger?.access.everyone == true {
       log("\(link.name) admits everyone who can reach it (auth.everyone: true)")
     }
-    if link.messenger?.conversations.values.contains(where: { $0.use == .assistant }) == true { beginAssistantWork() }
-    await recover(link)
-    showWatched()
+    if link.messenger?.conversations.values.contains(where: { $0.use == .assistant }) == true {
+      let host = RoutingForAssistant(
+        store: dependencies.store, directory: directory, bindings: bindings, gate: gate, recovery: recovery,
+        owner: dependencies.assistant.settings.owner, log: log)
+      await scheduler.begin(for: host, in: taskScope)
+    }
+    await recovery.recover(link)
+    await presence.update()
     guard link.capabilities.commandsMenu == true else { return }
-    taskScope.add { [log] in
+    taskScope.add {
       do {
         _ = try await link.request(CommandsChanged(commands: CommandRegistry.menu))
       } catch {
@@ -167,53 +181,123 @@ package actor Router: PluginAudience {
   }
 
   package func disconnected(_ link: PluginLink) async {
-    await services.disconnected(link)
-    holders[link.name]?.clear(link)
+    await dependencies.services.disconnected(link)
+    directory.disconnected(link)
     guard link.isLocal else { return }
-    taskScope.add { [self, timekeeper] in
-      if await timekeeper.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
+    taskScope.add { [self] in
+      if await dependencies.timekeeper.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
     }
   }
 
-  /// How long a terminal that has gone may take to come back: its daemon or its connection may have been restarted.
-  static let terminalGrace: Duration = .seconds(60)
-
-  func dropTerminal(_ instance: String) async {
-    guard holders[instance]?.current == nil else { return }
-    holders.removeValue(forKey: instance)?.close()
-    for key in places.keys where key.instance == instance {
-      guard let place = places.removeValue(forKey: key) else { continue }
-      watchers.drop(key)
-      place.inbox.close()
-      place.output.close()
-    }
-    terminalGone(instance)
-    for session in await host.all() { await session.drop(instance: instance) }
+  private func dropTerminal(_ instance: String) async {
+    guard let closed = directory.remove(instance: instance) else { return }
+    for key in closed { watchers.drop(key) }
+    dependencies.terminalGone(instance)
+    for session in await dependencies.sessions.all() { await session.drop(instance: instance) }
     do {
-      try await store.forget(instance: instance)
-      bound = bound.filter { $0.key.instance != instance }
+      try await dependencies.store.forget(instance: instance)
+      bindings.forget(instance: instance)
     } catch {
-      log("\(instance): that it is gone could not be stored: \(error)")
+      dependencies.log("\(instance): that it is gone could not be stored: \(error)")
     }
   }
 
   package func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool {
-    await services.mayEnd(link, wake: wake)
+    await dependencies.services.mayEnd(link, wake: wake)
   }
 
-  /// Conversations that talk to a session, and what is in the way of telling them.
+  // MARK: - Requests of plugins
+
+  package func received(_ request: IncomingRequest, from link: PluginLink) async {
+    do {
+      // A request that concerns a message, or follows it, does not overtake it.
+      if request.method != MessageReceived.method, gate.isStoring { try await dependencies.store.settled() }
+      switch request.method {
+      case Ping.method: request.reply(Empty())
+      case StateSave.method: try await saveState(request, link)
+      case ProblemReport.method:
+        if link.note(try request.params(ProblemReport.self).problem) {
+          dependencies.log("\(link.name): \(link.problem ?? "well again")")
+        }
+        request.reply(Empty())
+      case MessageReceived.method: try gate.receive(request.params(MessageReceived.self), request, link)
+      case MessageEdited.method: try await gate.receive(request.params(MessageEdited.self), request, link)
+      case MessageDeleted.method: try await gate.receive(request.params(MessageDeleted.self), request, link)
+      case CommandInvoked.method: try gate.receive(request.params(CommandInvoked.self), request, link)
+      case ActionInvoked.method: try await gate.receive(request.params(ActionInvoked.self), request, link)
+      case CommandComplete.method:
+        let ask = try request.params(CommandComplete.self)
+        try gate.requireMessenger(link)
+        let completion = CommandCompletion(dispatcher: dispatcher, clock: dependencies.timekeeper.clock)
+        // An agent may be asked for it, which must not hold up what people write.
+        taskScope.add { await completion.answer(ask, link, request) }
+      case ConversationClosed.method:
+        try gate.requireMessenger(link)
+        try await threads.closed(request.params(ConversationClosed.self), link)
+        request.reply(Empty())
+      case ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
+      default: throw WireError(.methodNotFound, "there is no method \(request.method)")
+      }
+    } catch let error as WireError {
+      request.fail(error)
+    } catch {
+      dependencies.log("\(link.name): \(request.method) failed: \(error)")
+      request.fail(WireError(.internalError, "it could not be stored; send it again"))
+    }
+  }
+
+  private func saveState(_ request: IncomingRequest, _ link: PluginLink) async throws {
+    let state = try request.params(StateSave.self).state
+    guard JSONCoding.encode(state).count <= StateSave.maximumBytes else {
+      throw WireError(.invalidParams, "state.save: the state is over \(ByteCount(StateSave.maximumBytes))")
+    }
+    try await dependencies.store.savePluginState(state, of: link.name)
+    request.reply(Empty())
+  }
+
+  // MARK: - Conversations that do not look on
+
+  /// A message has ended in a session that its conversation has turned away from.
+  private func endUnseen(_ end: MessageEnd, _ how: RunEnd) async {
+    if let output = directory[end.key.conversation]?.output {
+      if let why = how.problem {
+        output.post(.report("❌ In the session you left: \(why)", end))
+      } else {
+        output.post(.end(end))
+      }
+      return
+    }
+    do {
+      try await dependencies.store.end(end)
+    } catch {
+      dependencies.log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
+    }
+  }
+
+  /// A session that the conversation has turned away from asks something about a message of it, and waits.
+  private func tellOfQuestion(_ record: DialogRecord, to key: ConversationKey) async {
+    guard dialogs.record(record.id) != nil,
+      let name = await dependencies.sessions.session(record.session)?.name
+    else { return }
+    directory.post(.askedElsewhere(record, session: name), to: key)
+  }
+
+  // MARK: - Status
+
+  /// Conversations that talk to a session, and the reasons why they cannot all be told.
   package func conversations() async -> ([ConversationStatus], problems: [String]) {
     var result: [ConversationStatus] = []
     do {
       // The main session is bound to a conversation that nobody sees.
-      for instance in try await store.instances().sorted() where instance != Self.main.instance {
-        for binding in try await store.bindings(of: instance) {
-          guard let session = await host.session(binding.session) else { continue }
+      for instance in try await dependencies.store.instances().sorted()
+      where instance != SessionBindings.main.instance {
+        for binding in try await dependencies.store.bindings(of: instance) {
+          guard let session = await dependencies.sessions.session(binding.session) else { continue }
           result.append(
             ConversationStatus(
               instance: instance, conversation: binding.key.conversation, kind: binding.conversation.kind.rawValue,
               title: binding.conversation.title.map { SafeText.line($0) }, session: await session.name,
-              isConnected: holders[instance]?.current != nil))
+              isConnected: directory.link(instance) != nil))
         }
       }
       return (result, [])
@@ -222,86 +306,45 @@ package actor Router: PluginAudience {
     }
   }
 
-  package func attachedTerminals() -> [String] {
-    holders.filter { $0.value.current?.isLocal == true }.keys.sorted()
+  package func attachedTerminals() -> [String] { directory.links.filter(\.isLocal).map(\.name).sorted() }
+
+  // MARK: - Upgrade
+
+  package struct Handover: Codable, Sendable {
+    var conversations: [ConversationHandover]
+    var dialogs: [DialogRecord]
   }
 
-  func holder(_ instance: String) -> LinkHolder {
-    if let holder = holders[instance] { return holder }
-    let holder = LinkHolder()
-    holders[instance] = holder
-    return holder
-  }
-
-  // MARK: - Conversations
-
-  func key(_ link: PluginLink, _ conversation: Conversation) -> ConversationKey {
-    ConversationKey(instance: link.name, conversation: conversation.id)
-  }
-
-  func place(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> Place {
-    place(
-      key, conversation, capabilities: link.capabilities,
-      settings: ConversationOutput.Settings(link.messenger, conversation))
-  }
-
-  func place(
-    _ key: ConversationKey, _ conversation: Conversation, capabilities: Capabilities,
-    settings: ConversationOutput.Settings
-  ) -> Place {
-    if let place = places[key] {
-      places[key]?.conversation = conversation
-      return place
+  /// Says nothing more until `resume`.
+  ///
+  /// - Returns: the work under way, when nothing is being handled at this moment; otherwise `nil`, and the obstacle.
+  package func hold() async -> (handover: Handover?, busy: String?) {
+    if gate.isStoring { return (nil, "a message is being stored") }
+    var conversations: [ConversationHandover] = []
+    for (key, context) in directory.all {
+      guard context.inbox.isAwaited,
+        let one = await context.output.hold(
+          context.conversation, session: watchers.session(of: key), view: watchers.view(of: key))
+      else { return (nil, "conversation \(key)") }
+      conversations.append(one)
     }
-    let holder = holder(key.instance)
-    let delivery = Delivery(
-      conversation: key, holder: holder, store: store, timekeeper: timekeeper, settings: deliveries,
-      log: log)
-    let output = ConversationOutput(
-      conversation: conversation, delivery: delivery, capabilities: capabilities, settings: settings,
-      services: services, redaction: redaction,
-      checkpoints: checkpoints, taskScope: taskScope)
-    let inbox = Mailbox<Arrival>()
-    let silence = Mailbox<Void>()
-    let place = Place(
-      inbox: inbox, output: output, holder: holder, silence: silence, conversation: conversation)
-    places[key] = place
-    taskScope.add(on: EventLoop.shared) {
-      await output.run()
-      silence.close()
-    }
-    // On the loop, as all that a message goes through: no other thread is woken on its way to the agent.
-    taskScope.add(on: EventLoop.shared) { [self] in
-      while let arrival = await inbox.next() { await process(arrival, key) }
-    }
-    return place
+    return (Handover(conversations: conversations, dialogs: dialogs.all), nil)
   }
 
-  /// - Parameter message: what this is said to, and does not end yet.
-  func say(_ text: String, to key: ConversationKey, about message: String? = nil) async {
-    places[key]?.output.post(
-      .say(text, .notice, buttons: nil, replyTo: message.flatMap { MessageEnd.isInteraction($0) ? $0 : nil }))
-  }
+  package func resume() async { for context in directory.all.values { await context.output.resume() } }
 
-  /// How a conversation is set up.
-  func settings(_ link: PluginLink, _ conversation: Conversation) -> Config.ConversationSettings {
-    link.messenger?.settings(of: conversation) ?? Config.ConversationSettings()
-  }
-
-  func makeSession(
-    _ key: ConversationKey, _ link: PluginLink, name: String?, directory: String?, model: String?,
-    role: SessionRole? = nil
-  ) async -> Session {
-    // A local terminal says where it was started; nobody else may choose a folder this way.
-    let place = places[key]
-    let folder = directory ?? (link.isLocal ? place?.conversation.directory : nil)
-    let conversation = place?.conversation ?? Conversation(id: key.conversation)
-    let wantsImages = settings(link, conversation).images == .automatic
-    return await host.create(
-      name: name, directory: folder, model: model, wantsToolImages: wantsImages, role: role, home: key
-    ) { [watchers, assistantQueue] session, event in
-      assistantQueue.note(event)
-      watchers.tell(session, event)
+  /// Goes on with what the program before was showing. Messengers need not be connected yet.
+  ///
+  /// - Parameter running: messages that sessions go on with; before they do.
+  package func adopt(_ handover: Handover, running: Set<MessageKey>) async throws {
+    let shown = handover.conversations.reduce(into: Set()) { $0.formUnion($1.keys) }
+    try await recovery.read(exceptOf: shown, running)
+    for record in handover.dialogs { dialogs.adopt(record) }
+    for one in handover.conversations {
+      let context = directory.context(
+        one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
+      await context.output.adopt(one)
+      if let session = one.session { watchers.adopt(session, one.key, context.output, one.view ?? .init()) }
     }
   }
 }

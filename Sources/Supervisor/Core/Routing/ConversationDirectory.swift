@@ -1,0 +1,229 @@
+internal import AgentSessions
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayText
+internal import RelayTransport
+internal import RelayWire
+
+/// One conversation: its queue of arrivals and its output.
+struct ConversationContext: Sendable {
+  let inbox: Mailbox<Arrival>
+  let output: ConversationOutput
+  let holder: LinkHolder
+  /// Closed when the output has ended.
+  let outputEnded: Mailbox<Void>
+  var conversation: Conversation
+}
+
+/// Something that arrived in a conversation and waits for its turn.
+enum Arrival: Sendable {
+  case message(MessageReceived, PluginLink)
+  case action(ActionInvoked, PluginLink)
+  /// The assistant's periodic check has found something for its owner.
+  case finding(MessageReceived, PluginLink)
+  /// With the message as it waits now, where it does.
+  case edit(MessageEdited, MessageReceived?)
+  case deletion(MessageDeleted)
+  /// A message of an earlier daemon.
+  case recovered(UnfinishedMessage, PluginLink)
+}
+
+/// The conversations of this daemon and the connections of their messengers. A conversation is added when something first
+/// concerns it.
+final class ConversationDirectory: Sendable {
+  /// The parts from which the output of a conversation is made.
+  struct OutputDependencies: Sendable {
+    let store: any Store
+    let services: Services
+    let timekeeper: Timekeeper
+    let deliveries: Config.DeliverySettings
+    let redaction: Redaction
+    let checkpoints: StreamCheckpoints
+    let log: @Sendable (String) -> Void
+  }
+
+  private struct State {
+    var contexts: [ConversationKey: ConversationContext] = [:]
+    var holders: [String: LinkHolder] = [:]
+    var process: (@Sendable (Arrival, ConversationKey) async -> Void)?
+  }
+
+  let taskScope: TaskScope
+  private let output: OutputDependencies
+  private let state = Locked(State())
+
+  init(_ output: OutputDependencies, taskScope: TaskScope) {
+    self.output = output
+    self.taskScope = taskScope
+  }
+
+  /// Sets the receiver of arrivals; called once, before anything arrives.
+  func onArrival(_ process: @escaping @Sendable (Arrival, ConversationKey) async -> Void) {
+    state.withLock { $0.process = process }
+  }
+
+  /// Releases the receiver of arrivals, which holds this directory itself.
+  func stop() { state.withLock { $0.process = nil } }
+
+  // MARK: - Connections
+
+  func holder(_ instance: String) -> LinkHolder {
+    state.withLock { state in
+      if let holder = state.holders[instance] { return holder }
+      let holder = LinkHolder()
+      state.holders[instance] = holder
+      return holder
+    }
+  }
+
+  /// The connection of an instance; `nil` while it is away.
+  func link(_ instance: String) -> PluginLink? { state.withLock { $0.holders[instance] }?.current }
+
+  /// The connected messengers.
+  var links: [PluginLink] { state.withLock { Array($0.holders.values) }.compactMap(\.current) }
+
+  /// An instance is away.
+  func disconnected(_ link: PluginLink) { state.withLock { $0.holders[link.name] }?.clear(link) }
+
+  /// Closes the conversations of an instance that will not be back.
+  ///
+  /// - Returns: `nil` where it is connected again, and nothing was closed.
+  func remove(instance: String) -> [ConversationKey]? {
+    let removed = state.withLock { state -> (LinkHolder?, [ConversationKey: ConversationContext])? in
+      guard state.holders[instance]?.current == nil else { return nil }
+      let contexts = state.contexts.filter { $0.key.instance == instance }
+      for key in contexts.keys { state.contexts[key] = nil }
+      return (state.holders.removeValue(forKey: instance), contexts)
+    }
+    guard let (holder, contexts) = removed else { return nil }
+    holder?.close()
+    for context in contexts.values {
+      context.inbox.close()
+      context.output.close()
+    }
+    return Array(contexts.keys)
+  }
+
+  // MARK: - Conversations
+
+  subscript(_ key: ConversationKey) -> ConversationContext? { state.withLock { $0.contexts[key] } }
+
+  var all: [ConversationKey: ConversationContext] { state.withLock { $0.contexts } }
+
+  /// The conversation as its messenger last described it.
+  func conversation(_ key: ConversationKey) -> Conversation? { self[key]?.conversation }
+
+  /// How a conversation is configured.
+  func settings(_ key: ConversationKey, _ link: PluginLink) -> Config.ConversationSettings {
+    link.settings(of: conversation(key) ?? Conversation(id: key.conversation))
+  }
+
+  @discardableResult
+  func context(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> ConversationContext {
+    context(
+      key, conversation, capabilities: link.capabilities,
+      settings: ConversationOutput.Settings(link.messenger, conversation))
+  }
+
+  func context(
+    _ key: ConversationKey, _ conversation: Conversation, capabilities: Capabilities,
+    settings: ConversationOutput.Settings
+  ) -> ConversationContext {
+    let holder = holder(key.instance)
+    let (context, isNew) = state.withLock { state in
+      if let known = state.contexts[key] {
+        state.contexts[key]?.conversation = conversation
+        return (known, false)
+      }
+      let context = ConversationContext(
+        inbox: Mailbox(), output: makeOutput(key, conversation, holder, capabilities, settings), holder: holder,
+        outputEnded: Mailbox(), conversation: conversation)
+      state.contexts[key] = context
+      return (context, true)
+    }
+    if isNew { run(context, key) }
+    return context
+  }
+
+  func delivery(to key: ConversationKey) -> Delivery { delivery(to: key, holder(key.instance)) }
+
+  private func delivery(to key: ConversationKey, _ holder: LinkHolder) -> Delivery {
+    Delivery(
+      conversation: key, holder: holder, store: output.store, timekeeper: output.timekeeper,
+      settings: output.deliveries, log: output.log)
+  }
+
+  private func makeOutput(
+    _ key: ConversationKey, _ conversation: Conversation, _ holder: LinkHolder, _ capabilities: Capabilities,
+    _ settings: ConversationOutput.Settings
+  ) -> ConversationOutput {
+    ConversationOutput(
+      conversation: conversation, delivery: delivery(to: key, holder), capabilities: capabilities, settings: settings,
+      services: output.services, redaction: output.redaction, checkpoints: output.checkpoints, taskScope: taskScope)
+  }
+
+  private func run(_ context: ConversationContext, _ key: ConversationKey) {
+    taskScope.add(on: EventLoop.shared) {
+      await context.output.run()
+      context.outputEnded.close()
+    }
+    // On the event loop, as all that a message goes through: no other thread is woken on its way to the agent.
+    taskScope.add(on: EventLoop.shared) { [self] in
+      while let arrival = await context.inbox.next() {
+        guard let process = state.withLock({ $0.process }) else { return }
+        await process(arrival, key)
+      }
+    }
+  }
+
+  // MARK: - Output
+
+  func post(_ item: ConversationOutput.Item, to key: ConversationKey) { self[key]?.output.post(item) }
+
+  /// - Parameter message: the message that this answers without ending it.
+  func say(_ text: String, to key: ConversationKey, about message: MessageKey? = nil) {
+    post(
+      .say(text, .notice, buttons: nil, replyTo: message.flatMap { $0.origin.isInteraction ? $0.id : nil }), to: key)
+  }
+
+  /// Ends a message, with a text where there is something to say.
+  func end(
+    _ message: MessageKey, _ conclusion: Conclusion = .handled, saying text: String? = nil, buttons: [[Button]]? = nil
+  ) {
+    let end = MessageEnd(message, conclusion)
+    post(text.map { .report($0, end, buttons: buttons) } ?? .end(end), to: message.conversation)
+  }
+
+  /// Ends all output, and waits until it has been sent, for as long as `limit`.
+  ///
+  /// - Returns: false where the time was too short.
+  func flush(within limit: Duration) async -> Bool {
+    let contexts = all.values
+    for context in contexts {
+      context.inbox.close()
+      context.output.close()
+    }
+    do {
+      try await withDeadline(limit, clock: output.timekeeper.clock) {
+        for context in contexts { _ = await context.outputEnded.next() }
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension PluginLink {
+  func key(_ conversation: Conversation) -> ConversationKey {
+    ConversationKey(instance: name, conversation: conversation.id)
+  }
+
+  /// How a conversation of this messenger is configured.
+  func settings(of conversation: Conversation) -> Config.ConversationSettings {
+    messenger?.settings(of: conversation) ?? Config.ConversationSettings()
+  }
+}

@@ -1,0 +1,265 @@
+internal import AgentSessions
+internal import Assistant
+internal import ChatCommands
+internal import PiRPC
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayWire
+
+/// Decides what an arrival is: a command, the answer to a question, or a prompt; and has it carried out. One conversation's
+/// arrivals come one after another.
+final class MessageDispatcher: Sendable {
+  let store: any Store
+  let sessions: SessionHost
+  let directory: ConversationDirectory
+  let bindings: SessionBindings
+  let prompts: PromptRouter
+  private let watchers: SessionWatchers
+  private let dialogs: DialogBroker
+  let threads: ThreadSessions
+  let log: @Sendable (String) -> Void
+
+  init(
+    store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
+    prompts: PromptRouter, threads: ThreadSessions, watchers: SessionWatchers, dialogs: DialogBroker,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.sessions = sessions
+    self.directory = directory
+    self.bindings = bindings
+    self.prompts = prompts
+    self.threads = threads
+    self.watchers = watchers
+    self.dialogs = dialogs
+    self.log = log
+  }
+
+  /// - Parameter recovered: takes up a message of an earlier daemon.
+  func process(
+    _ arrival: Arrival, _ key: ConversationKey,
+    recovered: (UnfinishedMessage, PluginLink, ConversationKey) async -> Void
+  ) async {
+    switch arrival {
+    case .message(let message, let link): await process(message, link)
+    case .action(let action, let link): await process(action, link)
+    case .finding(let message, let link): await process(finding: message, link)
+    case .edit(let edit, let waiting): await process(edit, waiting, key)
+    case .deletion(let deletion): await process(deletion, key)
+    case .recovered(let unfinished, let link): await recovered(unfinished, link, key)
+    }
+  }
+
+  // MARK: - Messages
+
+  func process(_ message: MessageReceived, _ link: PluginLink) async {
+    let key = link.key(message.conversation)
+    let messageKey = MessageKey(conversation: key, id: message.id)
+    if case .command(let command, let arguments) = CommandLineText(message) {
+      return await CommandRun(command, arguments, message, link, self).run()
+    }
+    if Self.mayAnswer(message), let session = await bindings.id(of: key),
+      let record = watchers.question(to: key, message.text), record.session == session
+    {
+      guard await beginHandling(messageKey) else {
+        return directory.say("⚠️ Your answer is not given while nothing can be stored.", to: key)
+      }
+      return await answer(record, message, key)
+    }
+    if message.text.trimmingWhitespace().lowercased() == "/cancel" {
+      return directory.end(messageKey, saying: "There is no open question to cancel.")
+    }
+    if let reply = await prompts.submit(message, link, as: link.settings(of: message.conversation).busy ?? .followUp) {
+      directory.say(reply, to: key)
+    }
+  }
+
+  /// True for a person's own words, which answer a waiting question. A message that is run again answers none.
+  static func mayAnswer(_ message: MessageReceived) -> Bool {
+    if case .action = MessageOrigin(id: message.id) { return false }
+    return message.forwarded != true && !message.text.trimmingWhitespace().isEmpty
+  }
+
+  /// A finding is for the owner's own session, and answers no question. Where the owner has turned to another session, the
+  /// finding itself is shown.
+  func process(finding message: MessageReceived, _ link: PluginLink) async {
+    let key = link.key(message.conversation)
+    if let session = await bindings.session(of: key), session.role != .owner {
+      return directory.end(
+        MessageKey(conversation: key, id: message.id), saying: "💓 \(PeriodicCheck.finding(in: message))")
+    }
+    // Nobody has asked: the finding is labelled, before its answer and while it waits.
+    guard await prompts.submit(message, link, as: .followUp) != nil else { return }
+    directory.say("💓 The assistant's periodic check found something. It is told when the agent is done.", to: key)
+  }
+
+  // MARK: - Edits and deletions
+
+  private func process(_ edit: MessageEdited, _ waiting: MessageReceived?, _ key: ConversationKey) async {
+    let message =
+      waiting ?? MessageReceived(id: edit.id, conversation: edit.conversation, sender: edit.sender, text: edit.text)
+    let messageKey = MessageKey(conversation: key, id: edit.id)
+    guard let words = CommandLineText.prompt(of: message) else {
+      guard await changeWaiting({ await $0.holds(messageKey) }) != .unknown else { return }
+      return directory.say("✏️ A waiting message cannot be made a command; write the command by itself.", to: key)
+    }
+    let change = await changeWaiting { [prompts] session in
+      guard await session.holds(messageKey) != .unknown else { return .unknown }
+      return await session.replace(messageKey, text: await prompts.text(of: words, for: session), typed: words.text)
+    }
+    switch change {
+    case .done:
+      // The store may not know yet that the message waits again: the agent ended before it took it.
+      if waiting == nil { await keep(text: edit.text, of: messageKey) }
+      directory.say("✏️ The waiting message was replaced.", to: key)
+    case .tooLate: directory.say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
+    case .unchanged, .unknown: break
+    }
+  }
+
+  private func keep(text: String, of key: MessageKey) async {
+    do { _ = try await store.replace(key, text: text) } catch {
+      log("\(key.conversation): the new words of a waiting message could not be stored: \(error)")
+    }
+  }
+
+  private func process(_ deletion: MessageDeleted, _ key: ConversationKey) async {
+    let change = await changeWaiting { session in
+      await session.withdraw(MessageKey(conversation: key, id: deletion.id))
+    }
+    switch change {
+    case .done: directory.say("🗑️ The waiting message was withdrawn.", to: key)
+    case .tooLate: directory.say("🗑️ Too late to withdraw: the agent has that message. /stop stops it.", to: key)
+    case .unchanged, .unknown: break
+    }
+  }
+
+  /// Changes a message in the session that has it: the conversation may have turned to another since.
+  private func changeWaiting(_ change: (Session) async -> Session.Change) async -> Session.Change {
+    for session in await sessions.all() {
+      let outcome = await change(session)
+      if outcome != .unknown { return outcome }
+    }
+    return .unknown
+  }
+
+  // MARK: - Answers to questions
+
+  private func answer(_ record: DialogRecord, _ message: MessageReceived, _ key: ConversationKey) async {
+    switch record.read(message.text) {
+    case .unclear(let hint): directory.say(hint, to: key)
+    case .answer(let answer, let label): await settle(record, answer, label, by: message.sender, key)
+    }
+    defer { directory.end(MessageKey(conversation: key, id: message.id)) }
+    // Files that came with an answer are a message of their own, not lost.
+    if let attachments = message.attachments, !attachments.isEmpty, let link = directory.link(key.instance) {
+      var rest = message
+      rest.id = MessageOrigin.filesOfAnswer(message.id).id
+      rest.text = ""
+      let stored = StoredMessage(key: MessageKey(conversation: key, id: rest.id), message: rest)
+      do {
+        if try await store.accept(stored, state: nil),
+          let reply = await prompts.submit(rest, link, as: .followUp)
+        {
+          directory.say(reply, to: key)
+        }
+      } catch {
+        log("\(key): files that came with an answer could not be stored: \(error)")
+      }
+    }
+  }
+
+  private func settle(
+    _ record: DialogRecord, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
+  ) async {
+    guard dialogs.claim(record.id) != nil else {
+      return directory.say("That question is settled already.", to: key)
+    }
+    guard let session = await sessions.session(record.session), await session.answer(record.dialog.id, answer) else {
+      return watchers.settle(record, .unanswered(why: "the agent no longer waits for an answer"))
+    }
+    watchers.settle(record, .answered(label, by: sender.name))
+  }
+
+  // MARK: - Buttons
+
+  private func process(_ action: ActionInvoked, _ link: PluginLink) async {
+    let key = link.key(action.conversation)
+    if let line = SessionMenu.command(ofButton: action.action) { return await choose(line, action, link, key) }
+    let messageKey = MessageKey(conversation: key, id: MessageOrigin.action(action.id).id)
+    guard let (record, reading) = dialogs.reading(of: action), record.session == (await bindings.id(of: key))
+    else {
+      let text =
+        RunAgainButton.message(of: action, key) == nil
+        ? "That question is settled already."
+        : "That message runs again already, or is no longer kept. Write it again if it is still wanted."
+      return directory.end(messageKey, saying: text)
+    }
+    guard await beginHandling(messageKey) else {
+      return directory.say("⚠️ Your answer is not given while nothing can be stored.", to: key)
+    }
+    switch reading {
+    case .unclear(let hint): directory.say(hint, to: key)
+    case .answer(let answer, let label): await settle(record, answer, label, by: action.sender, key)
+    }
+    directory.end(messageKey)
+  }
+
+  /// A button of a menu stands for a command, whose answer takes the menu's place.
+  private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
+    let message = MessageReceived(
+      id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender, text: line)
+    let messageKey = MessageKey(conversation: key, id: message.id)
+    guard case .command(let command, let arguments) = CommandLineText(message) else {
+      return directory.end(messageKey)
+    }
+    let run = CommandRun(command, arguments, message, link, self)
+    let text = await run.carryOut() ?? ""
+    guard let shown = action.message else { return directory.end(messageKey, saying: text) }
+    directory.post(
+      .change(shown, text, buttons: await run.menuButtons(), MessageEnd(messageKey, .handled)), to: key)
+  }
+
+  // MARK: - Durability
+
+  /// Stores that a message is being handled. A message that cannot be handled twice without harm is not tried again by the
+  /// next daemon, and so not handled at all where that cannot be stored.
+  func beginHandling(_ key: MessageKey) async -> Bool {
+    do {
+      // Only a received message, or a postponed and so received one, is handled.
+      var life = MessageLifecycle()
+      guard let change = life.take(.handlingBegan)?.persist else { return false }
+      try await store.advance(key, change, in: nil)
+      return true
+    } catch {
+      log("\(key.conversation): that a message is being handled could not be stored: \(error)")
+      return false
+    }
+  }
+
+  /// Leaves a message that was not begun to the next daemon.
+  func postpone(_ key: MessageKey) async {
+    var life = MessageLifecycle(restoring: .handling, isWithdrawn: false)
+    guard let change = life.take(.postponed)?.persist else { return }
+    do {
+      try await store.advance(key, change, in: nil)
+    } catch {
+      log("\(key.conversation): that a message waits could not be stored: \(error)")
+    }
+  }
+
+  /// Returns while the compaction waits and runs; the conversation goes on meanwhile, and is told by the session.
+  func compact(_ session: Session, keeping instructions: String?, for message: MessageKey) {
+    directory.taskScope.add { [self] in
+      if let result = await session.compact(instructions) {
+        let isTold = watchers.shows(session.id, to: message.conversation)
+        directory.end(message, saying: isTold ? nil : result)
+      } else {
+        await postpone(message)
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+internal import AgentSessions
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayModel
+internal import RelayText
+internal import RelayTransport
+internal import RelayWire
+
+/// The activity that each messenger's bot shows. Everybody sees it, so it names only sessions that everybody may address: the
+/// one that the messenger's conversations watch where there is just one, otherwise their number.
+actor PresenceTracker {
+  /// The activity of a messenger, as far as its present process has been told.
+  private struct Activity {
+    let link: PluginLink
+    /// `nil`: nothing has been told, and the activity that it shows is not known.
+    var told: String??
+    /// Something has changed since the last look.
+    var isStale = false
+    var isBeingTold = false
+  }
+
+  private let sessions: SessionHost
+  private let directory: ConversationDirectory
+  private let watchers: SessionWatchers
+  private let redaction: Redaction
+  private let log: @Sendable (String) -> Void
+  private var activities: [String: Activity] = [:]
+
+  /// Of the longest name and the longest model, in characters.
+  private static let maximumActivityLength = 132
+
+  init(
+    sessions: SessionHost, directory: ConversationDirectory, watchers: SessionWatchers, redaction: Redaction,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.sessions = sessions
+    self.directory = directory
+    self.watchers = watchers
+    self.redaction = redaction
+    self.log = log
+  }
+
+  /// Looks again which activity each messenger's bot is to show.
+  func update() {
+    for link in directory.links where link.capabilities.presence == true {
+      if activities[link.name]?.link !== link { activities[link.name] = Activity(link: link) }
+      activities[link.name]?.isStale = true
+      guard activities[link.name]?.isBeingTold == false else { continue }
+      activities[link.name]?.isBeingTold = true
+      directory.taskScope.add { [self] in await tell(link) }
+    }
+  }
+
+  /// One at a time for each messenger: the last that is told is the present one.
+  private func tell(_ link: PluginLink) async {
+    while activities[link.name]?.link === link, activities[link.name]?.isStale == true {
+      activities[link.name]?.isStale = false
+      let text = await activity(of: link.name)
+      if let told = activities[link.name]?.told, told == text { continue }
+      do {
+        _ = try await link.request(PresenceSet(text: text))
+        if activities[link.name]?.link === link { activities[link.name]?.told = .some(text) }
+      } catch {
+        log("\(link.name): its presence could not be set: \(error)")
+      }
+    }
+    if activities[link.name]?.link === link { activities[link.name]?.isBeingTold = false }
+  }
+
+  private func activity(of instance: String) async -> String? {
+    let watched = watchers.sessions(watchedFrom: instance)
+    let sessions = AddressableSessions(from: nil, among: await sessions.all()).sessions.filter {
+      watched.contains($0.id)
+    }
+    guard sessions.count == 1 else { return sessions.isEmpty ? nil : "\(sessions.count) sessions" }
+    let status = await sessions[0].status()
+    return redaction.line(status.name + (status.model.map { " (\($0))" } ?? ""), limit: Self.maximumActivityLength)
+  }
+}

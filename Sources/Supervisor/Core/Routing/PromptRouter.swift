@@ -1,0 +1,228 @@
+internal import AgentSessions
+internal import Assistant
+internal import ChatCommands
+internal import PiRPC
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayWire
+
+/// Gives messages to sessions, beginning a session where a conversation has none.
+final class PromptRouter: Sendable {
+  private let sessions: SessionHost
+  private let bindings: SessionBindings
+  private let directory: ConversationDirectory
+  private let watchers: SessionWatchers
+  private let assistant: AssistantSetup
+  private let admission: AdmissionController
+  private let gate: InboundGate
+  private let machineName: String?
+  private let clock: any Clock<Duration>
+  /// The search for the main session, which several conversations may begin at once.
+  private let findingMain = Locked<Task<Session, Never>?>(nil)
+
+  init(
+    sessions: SessionHost, bindings: SessionBindings, directory: ConversationDirectory, watchers: SessionWatchers,
+    assistant: AssistantSetup, admission: AdmissionController, gate: InboundGate, machineName: String?,
+    clock: any Clock<Duration>
+  ) {
+    self.sessions = sessions
+    self.bindings = bindings
+    self.directory = directory
+    self.watchers = watchers
+    self.assistant = assistant
+    self.admission = admission
+    self.gate = gate
+    self.machineName = machineName
+    self.clock = clock
+  }
+
+  // MARK: - Prompts
+
+  /// Gives a message to the conversation's session.
+  ///
+  /// - Parameter earlier: how far an earlier daemon had come with it.
+  /// - Returns: the text to show about it.
+  func submit(
+    _ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
+  ) async -> String? {
+    let key = link.key(message.conversation)
+    let messageKey = MessageKey(conversation: key, id: message.id)
+    guard !message.text.trimmingWhitespace().isEmpty || message.attachments?.isEmpty == false else {
+      directory.end(messageKey)
+      return nil
+    }
+    // Nothing new is begun: the next daemon finds the message.
+    if gate.isDraining { return nil }
+    let session: Session
+    switch await chooseSession(for: message, link, meant: earlier?.session) {
+    case .session(let chosen): session = chosen
+    case .noneChosen(let hadOne):
+      await askForChoice(message, link, hadOne: hadOne)
+      return nil
+    // Another session would have nothing of what was said; the message stays as it is stored.
+    case .failed(let error): return "⚠️ Your message waits for the next start: \(error)"
+    }
+    let prompt = await makePrompt(message, messageKey, link, session, earlier)
+    if session.role != nil, !admission.admit(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
+      directory.end(
+        messageKey, .refused, saying: "❌ So many messages wait already that this one was not taken. Try again later.")
+      return nil
+    }
+    if mode == .steer {
+      switch await session.steer(prompt) {
+      case .taken: return "↪️ Told the working agent."
+      case .refused: break
+      case .unanswered:
+        return
+          "↪️ Given to the working agent, which has not confirmed it yet. If the agent does not take it, it runs next."
+      case .withdrawn:
+        admission.cancel(prompt.key)
+        return nil
+      }
+    }
+    let place = await session.enqueue(prompt)
+    if !place.isTaken { admission.cancel(prompt.key) }
+    switch place {
+    case .next, .parked: return nil
+    case .queued(let before):
+      return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
+    case .undecided(let count):
+      return "⏳ Queued: \(count) messages wait until the question above is decided."
+    case .closed:
+      // Closed a moment ago from elsewhere: the message begins another.
+      await bindings.unbindAll(from: session)
+      return await submit(message, link, as: mode, earlier: earlier)
+    case .full(let count):
+      directory.end(
+        messageKey, .refused, saying: "❌ \(count) messages wait already, so this one was not taken. Try again later.")
+      return nil
+    }
+  }
+
+  private func makePrompt(
+    _ message: MessageReceived, _ key: MessageKey, _ link: PluginLink, _ session: Session,
+    _ earlier: UnfinishedMessage?
+  ) async -> Prompt {
+    var quoted = message
+    // A session that is only looked in on gets the words exactly as they were typed.
+    if link.settings(of: message.conversation).use == .control { quoted.replyTo = nil }
+    var prompt = Prompt(
+      key: key, text: await text(of: quoted, for: session), typed: message.text,
+      attachments: message.attachments ?? [], spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
+    prompt.hosts = link.capabilities.attachmentHosts
+    prompt.life = earlier.map { $0.life(in: session.id) } ?? MessageLifecycle(isAdmitted: key.origin.isHeartbeat)
+    return prompt
+  }
+
+  /// The text that the agent is given for a message.
+  func text(of message: MessageReceived, for session: Session) async -> String {
+    let commands = message.text.hasPrefix("/") ? await agentCommands(of: session) : nil
+    return PromptText.compose(message, agentCommands: commands)
+  }
+
+  /// Nobody waits for the agent's commands or models for long.
+  static let completionLimit: Duration = .milliseconds(1_500)
+
+  /// The names of the agent's own commands; `nil` while it sleeps, or does not answer soon.
+  private func agentCommands(of session: Session) async -> Set<String>? {
+    let commands: [PiCommandList.Command]? = try? await withDeadline(Self.completionLimit, clock: clock) {
+      await session.toldCommands()
+    }
+    return commands.map { Set($0.map(\.name)) }
+  }
+
+  // MARK: - Sessions
+
+  private enum Choice {
+    case session(Session)
+    /// People choose the session of this conversation themselves, and nobody has. With true where there was one.
+    case noneChosen(hadOne: Bool)
+    case failed(any Error)
+  }
+
+  /// - Parameter meant: the session that an earlier daemon chose.
+  private func chooseSession(for message: MessageReceived, _ link: PluginLink, meant: String?) async -> Choice {
+    let key = link.key(message.conversation)
+    if let meant, let session = await sessions.session(meant) { return .session(session) }
+    if case .failure(let error) = await bindings.lookUp(key) { return .failed(error) }
+    if let bound = await bindings.session(of: key) {
+      // A conversation that came back after a restart of its messenger watches again.
+      await bindings.watch(bound.id, key)
+      return .session(bound)
+    }
+    let use = link.settings(of: message.conversation).use
+    let hadOne = await bindings.id(of: key) != nil
+    if use == .control { return .noneChosen(hadOne: hadOne) }
+    if hadOne { directory.say("The session of this conversation is no longer there; this begins another.", to: key) }
+    let session =
+      switch use {
+      case .main: await mainSession(key, link)
+      case .assistant: await assistantSession(message, key, link)
+      case .own, .control, nil: await create(key, link)
+      }
+    await bindings.bind(key, to: session)
+    return .session(session)
+  }
+
+  func create(
+    _ key: ConversationKey, _ link: PluginLink, name: String? = nil, directory folder: String? = nil,
+    model: String? = nil, role: SessionRole? = nil
+  ) async -> Session {
+    // A local terminal says where it was started; nobody else may choose a folder this way.
+    let folder = folder ?? (link.isLocal ? directory.conversation(key)?.directory : nil)
+    let wantsImages = directory.settings(key, link).images == .automatic
+    return await sessions.create(
+      name: name, directory: folder, model: model, wantsToolImages: wantsImages, role: role, home: key, emit: emit)
+  }
+
+  /// The receiver of every session's events.
+  var emit: @Sendable (String, SessionEvent) -> Void {
+    { [watchers, admission] session, event in
+      admission.observe(event)
+      watchers.tell(session, event)
+    }
+  }
+
+  private func assistantSession(_ message: MessageReceived, _ key: ConversationKey, _ link: PluginLink) async -> Session
+  {
+    let isOwner = message.conversation.kind == .dm && message.sender.id == assistant.settings.owner
+    let isPerson = message.conversation.kind == .dm && !MessageOrigin(id: message.id).isHeartbeat
+    let name = message.conversation.title ?? (isPerson ? message.sender.name : "assistant")
+    return await create(key, link, name: name, role: isOwner ? .owner : .assistant)
+  }
+
+  /// The session that channels share, begun with the first message in one.
+  private func mainSession(_ key: ConversationKey, _ link: PluginLink) async -> Session {
+    let finding = findingMain.withLock { finding in
+      if let finding { return finding }
+      let new = Task { await findMainSession(key, link) }
+      finding = new
+      return new
+    }
+    defer { findingMain.withLock { if $0 == finding { $0 = nil } } }
+    return await finding.value
+  }
+
+  private func findMainSession(_ key: ConversationKey, _ link: PluginLink) async -> Session {
+    if let session = await bindings.session(of: SessionBindings.main) { return session }
+    let session = await create(key, link, name: machineName ?? "main")
+    await bindings.bind(SessionBindings.main, to: session)
+    return session
+  }
+
+  private func askForChoice(_ message: MessageReceived, _ link: PluginLink, hadOne: Bool) async {
+    let key = link.key(message.conversation)
+    let menu = await SessionMenu(
+      sessions: bindings.addressable(from: key).statuses(), beginsByWriting: false,
+      current: bindings.session(of: key)?.id, page: 1, limits: link.capabilities.buttons)
+    let why = hadOne ? "The session you talked to is no longer there." : "You talk to no session yet."
+    let advice =
+      menu.isEmpty
+      ? menu.text : "Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)"
+    directory.end(
+      MessageKey(conversation: key, id: message.id), saying: "\(why) \(advice)", buttons: menu.buttons)
+  }
+}

@@ -1,0 +1,184 @@
+internal import AgentSessions
+internal import ChatCommands
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayText
+internal import RelayWire
+
+/// Takes up the work that an earlier daemon, or an earlier program of this process, left unfinished: each messenger's when it
+/// connects.
+actor RecoveryCoordinator {
+  /// The unfinished work of one instance.
+  struct Unfinished: Sendable {
+    var outbound: [UnfinishedOutbound]
+    var messages: [UnfinishedMessage]
+    /// Ends that the messenger has not been told of.
+    var untold: [MessageEnd]
+  }
+
+  private let store: any Store
+  private let sessions: SessionHost
+  private let directory: ConversationDirectory
+  private let bindings: SessionBindings
+  private let dispatcher: MessageDispatcher
+  private let redaction: Redaction
+  private let log: @Sendable (String) -> Void
+  private var progress = RecoveryProgress()
+  /// Read before this program went on with what the earlier one handed over, whose own work is not among it.
+  private var handedOver: [String: Unfinished] = [:]
+
+  init(
+    store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
+    dispatcher: MessageDispatcher, redaction: Redaction, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.sessions = sessions
+    self.directory = directory
+    self.bindings = bindings
+    self.dispatcher = dispatcher
+    self.redaction = redaction
+    self.log = log
+  }
+
+  // MARK: - Taking up
+
+  /// Takes up the unfinished work of an instance's conversations, in the order it came; once for each daemon.
+  func recover(_ link: PluginLink) async {
+    guard progress.begin(link.name) else { return }
+    do {
+      let stored = try await store.bindings(of: link.name)
+      let left =
+        if let before = handedOver.removeValue(forKey: link.name) {
+          before
+        } else {
+          try await unfinished(of: link.name)
+        }
+      for one in left.outbound { output(one.record.conversation, link).post(.resume(one)) }
+      for end in left.untold { output(end.key.conversation, link).post(.tell(end)) }
+      // Behind what is sent again: what a session says now comes after.
+      for binding in stored { await watchAgain(binding, link) }
+      for message in left.messages {
+        directory.context(message.stored.key.conversation, message.stored.message.conversation, link)
+          .inbox.post(.recovered(message, link))
+      }
+      progress.finish(link.name)
+      if !left.outbound.isEmpty || !left.messages.isEmpty {
+        log(
+          "\(link.name): \(left.messages.count) message(s) and \(left.outbound.count) send(s) were unfinished and are "
+            + "taken up")
+      }
+    } catch {
+      // Not tried again by this daemon, which could not tell its own work from that of the last.
+      log("\(link.name): the unfinished work could not be read, and waits for the next start: \(error)")
+    }
+  }
+
+  private func output(_ key: ConversationKey, _ link: PluginLink) -> ConversationOutput {
+    directory.context(key, Conversation(id: key.conversation, kind: .dm), link).output
+  }
+
+  private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
+    directory.context(binding.key, binding.conversation, link)
+    guard let session = await sessions.session(binding.session), AddressableSessions.permits(session, to: binding.key)
+    else { return }
+    await bindings.watch(session.id, binding.key)
+  }
+
+  /// True once everything unfinished of these instances is in its queue.
+  func isFinished(_ instances: some Sequence<String>) -> Bool { instances.allSatisfy { progress.isFinished($0) } }
+
+  // MARK: - Reading
+
+  private func unfinished(of instance: String) async throws -> Unfinished {
+    Unfinished(
+      outbound: try await store.unfinishedOutbound(of: instance),
+      messages: try await store.unfinishedMessages(of: instance), untold: try await store.untoldEnds(of: instance))
+  }
+
+  /// Reads the unfinished work of every instance before this program goes on with what it was handed.
+  ///
+  /// - Parameters:
+  ///   - shown: keys of sends that are gone on with.
+  ///   - running: messages that sessions go on with.
+  func read(exceptOf shown: Set<String>, _ running: Set<MessageKey>) async throws {
+    for instance in try await store.instances() {
+      var left = try await unfinished(of: instance)
+      left.outbound.removeAll { shown.contains($0.record.key) }
+      left.messages.removeAll { running.contains($0.stored.key) }
+      handedOver[instance] = left
+    }
+  }
+
+  /// The work that the next daemon finds, in words: a line for each instance that has some.
+  func leftForNextStart() async -> [String] {
+    do {
+      try await store.settled()
+      var lines: [String] = []
+      for instance in try await store.instances().sorted() {
+        let left = try await unfinished(of: instance)
+        let parts = [
+          left.messages.isEmpty ? nil : "\(left.messages.count) message(s) that have not ended",
+          left.outbound.isEmpty ? nil : "\(left.outbound.count) send(s) that are not settled",
+        ].compactMap(\.self)
+        guard !parts.isEmpty else { continue }
+        lines.append("\(instance): the next start goes on with \(parts.joined(separator: " and "))")
+      }
+      return lines
+    } catch {
+      return ["what is left for the next start could not be read: \(error)"]
+    }
+  }
+
+  // MARK: - Messages
+
+  func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
+    let message = unfinished.stored.message
+    let messageKey = unfinished.stored.key
+    let words = redaction.line(message.text, limit: 80)
+    var life = MessageLifecycle(restoring: unfinished.stage, isWithdrawn: unfinished.isWithdrawn)
+    switch life.take(.foundAfterRestart)?.next {
+    case .end(.withdrawn):
+      directory.end(messageKey, .withdrawn, saying: "🗑️ \"\(words)\" was withdrawn before it ran.")
+    case .end(let conclusion) where unfinished.stage == .handling:
+      directory.end(
+        messageKey, conclusion,
+        saying: "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.")
+    case .end: await reportInterruption(unfinished, words)
+    case .wait: await takeUp(unfinished, words, link)
+    default: log("\(key): message \(message.id) was found in a stage from which nothing continues")
+    }
+  }
+
+  /// Routes a message that no agent has, or whose agent's transcript decides.
+  private func takeUp(_ unfinished: UnfinishedMessage, _ words: String, _ link: PluginLink) async {
+    let message = unfinished.stored.message
+    let key = unfinished.stored.key
+    if unfinished.stage == .received, unfinished.stored.isAnswer, CommandLineText(message).isWords {
+      return directory.end(
+        key, .refused,
+        saying: "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it "
+          + "was meant for the agent, write it again.")
+    }
+    // Never the answer to a question: those of before are gone, and those of now were not asked yet.
+    guard let prompt = CommandLineText.prompt(of: message) else { return await dispatcher.process(message, link) }
+    if unfinished.stage == .received, key.origin.isHeartbeat {
+      return await dispatcher.process(finding: message, link)
+    }
+    _ = await dispatcher.prompts.submit(prompt, link, as: .followUp, earlier: unfinished)
+  }
+
+  private func reportInterruption(_ unfinished: UnfinishedMessage, _ words: String) async {
+    let why = "pi-relayd was restarted while the agent worked on \"\(words)\"."
+    let key = unfinished.stored.key
+    let session = unfinished.session ?? unfinished.stage.session
+    guard let session, let session = await sessions.session(session) else {
+      return directory.end(
+        key, .interrupted, saying: "❌ \(why) Its session is gone; write it again if it is still wanted.")
+    }
+    let how = await session.interruption(of: key, why)
+    directory.post(.event(.runEnded(key, how, .interrupted)), to: key.conversation)
+  }
+}

@@ -1,0 +1,154 @@
+internal import AgentSessions
+internal import ChatCommands
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayWire
+
+/// The session that each conversation talks to: stored, cached, and shown in the conversation.
+final class SessionBindings: Sendable {
+  private enum Cached {
+    case unbound
+    case bound(String)
+
+    init(_ session: String?) { self = session.map { .bound($0) } ?? .unbound }
+
+    var session: String? { if case .bound(let session) = self { session } else { nil } }
+  }
+
+  private let store: any Store
+  private let sessions: SessionHost
+  private let directory: ConversationDirectory
+  private let watchers: SessionWatchers
+  private let log: @Sendable (String) -> Void
+  /// The bindings that have been looked up; the store has them all.
+  private let cache = Locked<[ConversationKey: Cached]>([:])
+
+  /// The conversation that the shared main session is bound to; no messenger's instance has such a name.
+  static let main = ConversationKey(instance: "main", conversation: "main")
+
+  init(
+    store: any Store, sessions: SessionHost, directory: ConversationDirectory, watchers: SessionWatchers,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.sessions = sessions
+    self.directory = directory
+    self.watchers = watchers
+    self.log = log
+  }
+
+  // MARK: - Looking up
+
+  func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {
+    if let known = cached(key) { return .success(known.session) }
+    do {
+      var stored = try await store.binding(of: key)
+      // Earlier versions let a conversation choose a session that belongs to another.
+      if let id = stored, let session = await sessions.session(id), !AddressableSessions.permits(session, to: key) {
+        stored = nil
+      }
+      return cache.withLock { [stored] cache in
+        // The conversation may have chosen a session meanwhile.
+        if let known = cache[key] { return .success(known.session) }
+        cache[key] = Cached(stored)
+        return .success(stored)
+      }
+    } catch {
+      log("\(key): its session could not be looked up: \(error)")
+      return .failure(error)
+    }
+  }
+
+  private func cached(_ key: ConversationKey) -> Cached? { cache.withLock { $0[key] } }
+
+  /// The id of the session that this conversation talks to; `nil` also where that cannot be read.
+  func id(of key: ConversationKey) async -> String? {
+    if case .success(let session) = await lookUp(key) { session } else { nil }
+  }
+
+  func session(of key: ConversationKey) async -> Session? {
+    guard let id = await id(of: key) else { return nil }
+    return await sessions.session(id)
+  }
+
+  /// The sessions that the conversation may address.
+  func addressable(from key: ConversationKey) async -> AddressableSessions {
+    AddressableSessions(from: key, among: await sessions.all())
+  }
+
+  // MARK: - Changing
+
+  /// - Parameter cause: the command that chose it: messages from before it stay with the session they were for.
+  func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
+    let conversation = directory.conversation(key) ?? Conversation(id: key.conversation, kind: .dm)
+    do {
+      try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
+      cache.withLock { $0[key] = .bound(session.id) }
+    } catch {
+      log("\(key): the choice of a session could not be stored: \(error)")
+    }
+    await watch(session.id, key)
+  }
+
+  /// Shows in a conversation what happens in its session: everything, except where the conversation shares the main session by
+  /// its configuration; then only the runs that its own messages begin.
+  func watch(_ session: String, _ key: ConversationKey) async {
+    let isMain = await id(of: Self.main) == session
+    guard let context = directory[key] else { return }
+    let isShared = isMain && context.holder.current?.settings(of: context.conversation).use == .main
+    watchers.watch(session, key, context.output, isShared ? .ownRuns : .everything)
+  }
+
+  /// The conversation talks to no session from now on.
+  func unbind(_ key: ConversationKey) async {
+    await storeNoSession(of: key)
+    if let output = directory[key]?.output, watchers.session(of: key) != nil {
+      watchers.drop(key)
+      output.post(.detached)
+    }
+  }
+
+  /// A session has been closed: its conversations talk to none, and are told so.
+  ///
+  /// - Parameter closer: the conversation that closed it, which is not told.
+  func unbindAll(from session: Session, closedBy closer: ConversationKey? = nil) async {
+    let name = await session.name
+    let others = watchers.forget(session.id).filter { $0 != closer }
+    for key in others + (closer.map { [$0] } ?? []) { await storeNoSession(of: key, from: session.id) }
+    // An assistant's session that has timed out is followed by the next without a word.
+    for key in others where session.role == nil {
+      let next = beginsByWriting(key) ? "Your next message begins another." : SessionMenu.advice
+      directory.say("The session \(name) was closed elsewhere. \(next)", to: key)
+    }
+  }
+
+  /// Conversations talk to a closed session no more, and are not told.
+  func unbind(_ conversations: [ConversationKey], from session: Session) async {
+    _ = watchers.forget(session.id)
+    for key in conversations { await storeNoSession(of: key, from: session.id) }
+  }
+
+  /// Forgets the bindings of an instance that will not be back.
+  func forget(instance: String) { cache.withLock { $0 = $0.filter { $0.key.instance != instance } } }
+
+  /// True where a message begins a session if there is none.
+  func beginsByWriting(_ key: ConversationKey) -> Bool {
+    guard let context = directory[key], let link = context.holder.current else { return true }
+    return link.settings(of: context.conversation).use != .control
+  }
+
+  /// - Parameter session: unbinds only from this one; `nil`: from any.
+  private func storeNoSession(of key: ConversationKey, from session: String? = nil) async {
+    do {
+      try await store.unbind(key, from: session)
+      cache.withLock { cache in
+        // The conversation may have turned to another session meanwhile.
+        if session == nil || cache[key]?.session == session { cache[key] = .unbound }
+      }
+    } catch {
+      log("\(key): that it talks to no session could not be stored: \(error)")
+    }
+  }
+}

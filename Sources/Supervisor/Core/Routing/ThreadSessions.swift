@@ -1,0 +1,89 @@
+internal import AgentSessions
+internal import ChatCommands
+internal import FoundationEssentials
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayModel
+internal import RelayStore
+internal import RelayText
+internal import RelayTransport
+internal import RelayWire
+
+/// Threads with a session of their own: opened by `/spawn`, closed with their thread.
+final class ThreadSessions: Sendable {
+  private let store: any Store
+  private let sessions: SessionHost
+  private let directory: ConversationDirectory
+  private let bindings: SessionBindings
+  private let prompts: PromptRouter
+  private let redaction: Redaction
+  private let machineName: String
+  private let log: @Sendable (String) -> Void
+
+  /// The longest title of a thread, in characters.
+  private static let maximumTitleLength = 90
+
+  init(
+    store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
+    prompts: PromptRouter, redaction: Redaction, machineName: String, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.sessions = sessions
+    self.directory = directory
+    self.bindings = bindings
+    self.prompts = prompts
+    self.redaction = redaction
+    self.machineName = machineName
+    self.log = log
+  }
+
+  /// Opens a thread and begins a session there, with its first task where it has one.
+  ///
+  /// - Parameter call: the message that called for it.
+  /// - Throws: the messenger's refusal.
+  /// - Returns: the thread's title.
+  func open(
+    for request: NewSession, title: String, called call: MessageReceived, _ link: PluginLink
+  ) async throws -> String {
+    // In a thread, beside it.
+    let parent = call.conversation.parent ?? call.conversation.id
+    let thread = try await link.request(
+      ThreadCreate(
+        key: UUID().uuidString, conversation: parent, title: redaction.line(title, limit: Self.maximumTitleLength))
+    ).conversation
+    let key = link.key(thread)
+    let context = directory.context(key, thread, link)
+    let session = await prompts.create(key, link, name: title, directory: request.folder, model: request.model)
+    await bindings.bind(key, to: session)
+    directory.say(
+      "Session \(await session.name) in \(session.directory) on \(machineName). Write here to talk to it.", to: key)
+    if let task = request.task {
+      let message = MessageReceived(
+        id: MessageOrigin.firstTask(call.id).id, conversation: thread, sender: call.sender, text: task)
+      do {
+        let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
+        if try await store.accept(stored, state: nil) { context.inbox.post(.message(message, link)) }
+      } catch {
+        log("\(key): the first task of a session could not be stored: \(error)")
+        directory.say("⚠️ Its task could not be stored; write it again.", to: key)
+      }
+    }
+    return thread.title.map { SafeText.line($0) } ?? title
+  }
+
+  /// A thread that was archived lets its session sleep; with one that is deleted its session ends.
+  func closed(_ closing: ConversationClosed, _ link: PluginLink) async throws {
+    let key = link.key(closing.conversation)
+    guard let session = await bindings.session(of: key) else { return }
+    let isShared = try await store.conversations(of: session.id).contains { $0 != key }
+    guard closing.deleted == true else {
+      // A working session goes on to its end, and sleeps when it has been idle for long.
+      if !isShared { directory.taskScope.add { _ = await session.makeRoom() } }
+      return
+    }
+    await bindings.unbind(key)
+    guard !isShared, closing.conversation.kind == .thread else { return }
+    log("\(key): its thread was deleted, and so the session \(await session.name) is closed")
+    directory.taskScope.add { [sessions] in await sessions.close(session) }
+  }
+}

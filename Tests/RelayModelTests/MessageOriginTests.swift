@@ -1,0 +1,34 @@
+import RelayModel
+import Testing
+
+@Suite("origin of a message")
+struct MessageOriginTests {
+  @Test(
+    "an id read back is the origin it was made from",
+    arguments: [
+      MessageOrigin.written("1322"), .command("77"), .action("78"), .heartbeat("1790000000"), .filesOfAnswer("1322"),
+      .firstTask("command:77"),
+    ])
+  func roundTrip(_ origin: MessageOrigin) {
+    #expect(MessageOrigin(id: origin.id) == origin)
+  }
+
+  @Test("ids of rows that earlier releases stored keep their meaning")
+  func storedIDs() {
+    #expect(MessageOrigin(id: "command:5") == .command("5"))
+    #expect(MessageOrigin(id: "action:5") == .action("5"))
+    #expect(MessageOrigin(id: "heartbeat:5") == .heartbeat("5"))
+    #expect(MessageOrigin(id: "5#files") == .filesOfAnswer("5"))
+    #expect(MessageOrigin(id: "command:5#task") == .firstTask("command:5"))
+    #expect(MessageOrigin(id: "5") == .written("5"))
+  }
+
+  @Test("only native commands and buttons are interactions")
+  func interactions() {
+    #expect(MessageOrigin.command("5").isInteraction)
+    #expect(MessageOrigin.action("5").isInteraction)
+    for origin in [MessageOrigin.written("5"), .heartbeat("5"), .filesOfAnswer("action:5"), .firstTask("command:5")] {
+      #expect(!origin.isInteraction)
+    }
+  }
+}
