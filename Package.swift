@@ -120,12 +120,20 @@ let package = Package(
       name: "PluginConformance",
       dependencies: ["CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
+    // Sends to one conversation, each recorded, tried again and settled, with no knowledge of sessions.
+    .target(
+      name: "MessageDelivery",
+      dependencies: [
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport",
+        "RelayWire",
+      ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
     .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "CLinux", "PiRPC", "PluginConformance", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
-        "RelayTransport", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        "AgentRuntime", "AgentSessions", "CLinux", "MessageDelivery", "PiRPC", "PluginConformance", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
     .target(
@@ -284,10 +292,11 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AgentSessions", "CLinux", "Drills", "PluginConformance", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "Supervisor",
-        "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-discord",
-        "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc", "pi-relayd",
+        "AgentSessions", "CLinux", "Drills", "MessageDelivery", "PluginConformance", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport",
+        "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
+        "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc",
+        "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(

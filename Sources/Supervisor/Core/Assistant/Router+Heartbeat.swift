@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import FoundationEssentials
+internal import MessageDelivery
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency

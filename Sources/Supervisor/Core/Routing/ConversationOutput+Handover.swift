@@ -1,3 +1,4 @@
+internal import MessageDelivery
 internal import RelayConfig
 internal import RelayModel
 internal import RelayStore

@@ -1,3 +1,4 @@
+internal import MessageDelivery
 internal import RelayModel
 internal import RelayStore
 internal import RelayText

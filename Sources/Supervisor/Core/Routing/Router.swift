@@ -1,5 +1,6 @@
 package import AgentSessions
 internal import FoundationEssentials
+internal import MessageDelivery
 internal import PiRPC
 package import PluginRuntime
 internal import RelayConcurrency

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 internal import PluginRuntime
 internal import RelayConcurrency
-internal import RelayModel
+package import RelayModel
 internal import RelayStore
 internal import RelayTransport
-internal import RelayWire
+package import RelayWire
 
 // One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
 extension Delivery {
@@ -26,7 +26,7 @@ extension Delivery {
   ///   - ending: the message whose end this reports.
   ///   - closing: what was sent under this key needs no further change.
   ///   - superseding: what was recorded under this key is not to be sent any more.
-  func record(
+  package func record(
     _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
   ) async -> Bool {
     if records.isEmpty, ending == nil, closing == nil, superseding == nil { return true }
@@ -48,7 +48,7 @@ extension Delivery {
   ///
   /// - Parameter closing: what the message was sent under.
   /// - Returns: the key to settle it by; nil when it could not be recorded.
-  func recordLast(
+  package func recordLast(
     _ text: String, of message: String, closing: String?, followedBy rest: [OutboundRecord]
   ) async -> String? {
     let key = UUID().uuidString
@@ -58,21 +58,21 @@ extension Delivery {
   }
 
   /// Changes a message for the last time.
-  func complete(_ sent: Sent, as text: String, role: MessageRole) async {
+  package func complete(_ sent: Sent, as text: String, role: MessageRole) async {
     let key = await recordLast(text, of: sent.message, closing: sent.key, followedBy: [])
     guard let key else { return }
     let edit = MessageEdit(conversation: conversation.conversation, message: sent.message, text: text)
     _ = await resend(edit, key: key, after: SendTries(), role: role)
   }
 
-  func settle(_ key: String?, _ result: OutboundResult) {
+  package func settle(_ key: String?, _ result: OutboundResult) {
     if let key { store.settleOutboundSoon(key, result) }
   }
 
   /// Sends what an earlier daemon recorded and did not see settled.
   ///
   /// - Returns: false when it was given up.
-  func resend(_ unfinished: UnfinishedOutbound) async -> Bool {
+  package func resend(_ unfinished: UnfinishedOutbound) async -> Bool {
     let record = unfinished.record
     if case .edit(let edit) = record.request { return await resend(edit, key: record.key, after: unfinished.tries) }
     let sent = await sendRecorded(record, mayHaveArrived: true, after: unfinished.tries)
@@ -130,7 +130,7 @@ extension Delivery {
   }
 
   /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
-  func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
+  package func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
     let key = unfinished.record.key
     if let message = unfinished.message { return Sent(key: key, message: message) }
     guard let link = await holder.wait() else { return nil }
@@ -175,7 +175,7 @@ extension Delivery {
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
   ///
   /// - Parameter willMark: called before the text is sent with the mark of a possible repeat.
-  func sendRecorded(
+  package func sendRecorded(
     _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries(),
     willMark: () -> Void = {}
   ) async -> Sent? {

@@ -1,29 +1,41 @@
 internal import FoundationEssentials
 internal import PluginRuntime
-internal import RelayConcurrency
-internal import RelayConfig
-internal import RelayModel
-internal import RelayStore
+package import RelayConcurrency
+package import RelayConfig
+package import RelayModel
+package import RelayStore
 internal import RelayTransport
-internal import RelayWire
+package import RelayWire
 
 /// Sends to one conversation: recorded before, settled by the plugin's receipt, tried again by the class of failure,
 /// and never shown twice without saying so.
-struct Delivery: Sendable {
-  let conversation: ConversationKey
-  let holder: LinkHolder
-  let store: any Store
-  let timekeeper: Timekeeper
-  let settings: Config.DeliverySettings
-  let log: @Sendable (String) -> Void
+package struct Delivery: Sendable {
+  package let conversation: ConversationKey
+  package let holder: LinkHolder
+  package let store: any Store
+  package let timekeeper: Timekeeper
+  package let settings: Config.DeliverySettings
+  package let log: @Sendable (String) -> Void
+
+  package init(
+    conversation: ConversationKey, holder: LinkHolder, store: any Store, timekeeper: Timekeeper,
+    settings: Config.DeliverySettings, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.conversation = conversation
+    self.holder = holder
+    self.store = store
+    self.timekeeper = timekeeper
+    self.settings = settings
+    self.log = log
+  }
 
   /// Tries of one send before it is given up.
-  var maximumAttempts: Int { settings.attempts }
+  package var maximumAttempts: Int { settings.attempts }
 
   static let longestDelay: Duration = .seconds(30)
-  static let repeatMark = "(possible repeat) "
+  package static let repeatMark = "(possible repeat) "
 
-  enum EditOutcome: Equatable {
+  package enum EditOutcome: Equatable {
     case done
     /// It is shown later, unless another comes first.
     case putOff
@@ -37,15 +49,21 @@ struct Delivery: Sendable {
   }
 
   /// A request that ends its plugin twice is set aside.
-  static let maximumDeaths = 2
+  package static let maximumDeaths = 2
 
   /// A message on the platform.
-  struct Sent: Codable, Equatable {
+  package struct Sent: Codable, Equatable {
     /// What it was sent under.
-    var key: String
-    var message: String
+    package var key: String
+    package var message: String
     /// An earlier try may have arrived too; the text says so, and must go on saying it when it is changed.
-    var mayBeRepeat = false
+    package var mayBeRepeat = false
+
+    package init(key: String, message: String, mayBeRepeat: Bool = false) {
+      self.key = key
+      self.message = message
+      self.mayBeRepeat = mayBeRepeat
+    }
   }
 
   /// A new message, to be recorded and sent.
@@ -53,7 +71,7 @@ struct Delivery: Sendable {
   /// - Parameters:
   ///   - streaming: it is to be changed, or removed, later.
   ///   - key: where an earlier daemon has recorded it.
-  func compose(
+  package func compose(
     _ text: String, role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, streaming: Bool = false,
     key: String? = nil
   ) -> OutboundRecord {
@@ -64,12 +82,12 @@ struct Delivery: Sendable {
   }
 
   /// Records and sends something; nil when it could not be sent.
-  func send(_ record: OutboundRecord) async -> Sent? {
+  package func send(_ record: OutboundRecord) async -> Sent? {
     await self.record([record]) ? await sendRecorded(record) : nil
   }
 
   /// Sends a file beneath the instance's spool folder.
-  func send(file path: String, name: String, mime: String, caption: String?) async -> Sent? {
+  package func send(file path: String, name: String, mime: String, caption: String?) async -> Sent? {
     let request = FileSend(
       key: UUID().uuidString, conversation: conversation.conversation, path: path, name: name, mime: mime,
       caption: caption)
@@ -77,11 +95,11 @@ struct Delivery: Sendable {
   }
 
   /// Shows a question; where the messenger has no dialogs, as a message.
-  func show(_ request: DialogShow) async -> Sent? {
+  package func show(_ request: DialogShow) async -> Sent? {
     await send(OutboundRecord(key: request.key, conversation: conversation, request: .dialog(request)))
   }
 
-  func edit(
+  package func edit(
     _ message: String, _ text: String, buttons: [[Button]]? = nil, streaming: Bool = false
   ) async -> EditOutcome {
     guard let link = await holder.wait() else { return .over }
@@ -115,7 +133,7 @@ struct Delivery: Sendable {
   /// Removes a message.
   ///
   /// - Returns: false when another try, or another daemon, may yet succeed.
-  func delete(_ message: String) async -> Bool {
+  package func delete(_ message: String) async -> Bool {
     let request = MessageDelete(conversation: conversation.conversation, message: message)
     for number in 0..<3 {
       guard let link = await holder.wait() else { return false }
@@ -148,7 +166,7 @@ struct Delivery: Sendable {
   /// Replaces a question that is settled.
   ///
   /// - Parameter below: the text in messages of their own, where the messenger cannot change the question.
-  func closeDialog(_ dialog: String, shown sent: Sent, text: String, below: [String]? = nil) async {
+  package func closeDialog(_ dialog: String, shown sent: Sent, text: String, below: [String]? = nil) async {
     let request = DialogClose(
       conversation: conversation.conversation, message: sent.message, dialog: dialog, text: text)
     let records =
@@ -162,7 +180,7 @@ struct Delivery: Sendable {
   ///
   /// - Parameter ending: the message whose end this reports.
   /// - Returns: false when it could not be recorded.
-  func change(_ message: String, _ text: String, _ buttons: [[Button]]?, ending: MessageEnd) async -> Bool {
+  package func change(_ message: String, _ text: String, _ buttons: [[Button]]?, ending: MessageEnd) async -> Bool {
     let request = MessageEdit(
       conversation: conversation.conversation, message: message, text: text, buttons: buttons)
     let record = OutboundRecord(key: UUID().uuidString, conversation: conversation, request: .edit(request))
@@ -172,12 +190,12 @@ struct Delivery: Sendable {
   }
 
   /// Ends a message of which nothing more is to be said.
-  func end(_ end: MessageEnd) async {
+  package func end(_ end: MessageEnd) async {
     if await record([], ending: end) { await tell(end) }
   }
 
   /// Says how a person's message ended, where the messenger wants to know.
-  func tell(_ end: MessageEnd) async {
+  package func tell(_ end: MessageEnd) async {
     let request = MessageSettled(
       conversation: conversation.conversation, message: end.key.id, outcome: end.outcome)
     for number in 0..<3 {
@@ -193,7 +211,7 @@ struct Delivery: Sendable {
     }
   }
 
-  func typing(_ active: Bool) async {
+  package func typing(_ active: Bool) async {
     guard let link = holder.current, link.capabilities.typing == true else { return }
     do {
       _ = try await link.request(TypingSet(conversation: conversation.conversation, active: active))
