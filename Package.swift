@@ -127,12 +127,18 @@ let package = Package(
         "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport",
         "RelayWire",
       ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
+    // Asks the formatter and the attachments service, and does without while they are away; knows no sessions.
+    .target(
+      name: "ContentServices",
+      dependencies: [
+        "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayText", "RelayTransport", "RelayWire",
+      ], path: "Sources/Supervisor/ContentServices", swiftSettings: strict),
     .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "CLinux", "MessageDelivery", "PiRPC", "PluginConformance", "PluginRuntime",
-        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        "AgentRuntime", "AgentSessions", "CLinux", "ContentServices", "MessageDelivery", "PiRPC", "PluginConformance",
+        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
@@ -257,6 +263,9 @@ let package = Package(
         "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel",
         "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice",
       ], swiftSettings: strict),
+    .testTarget(
+      name: "ContentServicesTests", dependencies: ["ContentServices", "RelayHome", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "SupervisorTests",
       dependencies: [

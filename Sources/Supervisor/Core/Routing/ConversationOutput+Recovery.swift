@@ -1,3 +1,4 @@
+internal import ContentServices
 internal import MessageDelivery
 internal import RelayModel
 internal import RelayStore

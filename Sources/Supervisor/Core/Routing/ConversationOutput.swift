@@ -1,4 +1,5 @@
 internal import AgentSessions
+internal import ContentServices
 internal import FoundationEssentials
 internal import MessageDelivery
 internal import PiRPC
