@@ -133,13 +133,20 @@ let package = Package(
       dependencies: [
         "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayText", "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/ContentServices", swiftSettings: strict),
+    // Shows a session to the conversations that watch it: answers as they grow, tools, notices, questions. Knows no routing.
+    .target(
+      name: "Conversations",
+      dependencies: [
+        "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
+        "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
     .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "CLinux", "ContentServices", "MessageDelivery", "PiRPC", "PluginConformance",
-        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "DequeModule", package: "swift-collections"),
+        "AgentRuntime", "AgentSessions", "CLinux", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
+        "PluginConformance", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
     .target(
@@ -234,7 +241,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
-      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "Supervisor"],
+      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayHomeTests",
@@ -267,11 +274,17 @@ let package = Package(
       name: "ContentServicesTests", dependencies: ["ContentServices", "RelayHome", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "ConversationsTests",
+      dependencies: [
+        "AgentSessions", "Conversations", "PiRPC", "RelayConcurrency", "RelayModel", "RelayStore", "RelayText",
+        "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+      ], swiftSettings: strict),
+    .testTarget(
       name: "SupervisorTests",
       dependencies: [
         "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayText",
         "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
-        "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
+        "pi-relay-formatter",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -18,16 +18,6 @@ import Testing
     }
   }
 
-  @Test func `a message is offered to be run again only where the button's id can name it`() {
-    let message = MessageKey(conversation: ConversationKey(instance: "i", conversation: "c"), id: "1234567890")
-    #expect(Router.buttonToRunAgain(message, within: nil) == nil)
-    var narrow = limits
-    narrow.idLength = 15
-    #expect(Router.buttonToRunAgain(message, within: narrow) == nil)
-    narrow.idLength = 16
-    #expect(Router.buttonToRunAgain(message, within: narrow)?.first?.first?.id == "again:1234567890")
-  }
-
   @Test func `a number that no session has chooses none`() async {
     let none = AddressableSessions(from: nil, among: [])
     for number in [Int.min, -1, 0, 1, Int.max] {

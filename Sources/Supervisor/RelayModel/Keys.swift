@@ -20,4 +20,9 @@ package struct MessageKey: Hashable, Sendable, Codable {
     self.conversation = conversation
     self.id = id
   }
+
+  /// The beginning of the ids of messages that bring an assistant's own findings.
+  package static let heartbeatPrefix = "heartbeat:"
+
+  package var isFromHeartbeat: Bool { id.hasPrefix(Self.heartbeatPrefix) }
 }

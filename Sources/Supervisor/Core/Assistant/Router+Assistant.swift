@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import AgentSessions
+internal import Conversations
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC

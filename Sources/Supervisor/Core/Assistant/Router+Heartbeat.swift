@@ -22,7 +22,7 @@ extension Router {
     """
   static let heartbeatAllWell = "HEARTBEAT_OK"
   /// Of the ids of messages that bring findings.
-  static let heartbeatPrefix = "heartbeat:"
+  static let heartbeatPrefix = MessageKey.heartbeatPrefix
   private static let findingPrompt =
     "Your periodic check found the following. Tell me in your own words:\n\n"
   private static let heartbeatKey = ConversationKey(instance: "main", conversation: "heartbeat")

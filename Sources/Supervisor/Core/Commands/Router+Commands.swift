@@ -1,4 +1,5 @@
 internal import AgentSessions
+internal import Conversations
 internal import FoundationEssentials
 internal import PiRPC
 internal import PluginConformance

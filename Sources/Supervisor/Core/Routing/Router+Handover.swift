@@ -1,3 +1,4 @@
+internal import Conversations
 internal import RelayConcurrency
 package import RelayModel
 internal import RelayStore

@@ -1,4 +1,5 @@
 internal import AgentSessions
+internal import Conversations
 internal import MessageDelivery
 internal import PiRPC
 package import PluginRuntime

@@ -1,5 +1,6 @@
 package import AgentSessions
 internal import ContentServices
+internal import Conversations
 internal import FoundationEssentials
 internal import MessageDelivery
 internal import PiRPC
