@@ -271,13 +271,17 @@ let package = Package(
         "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice",
       ], swiftSettings: strict),
     .testTarget(
+      name: "MessageDeliveryTests",
+      dependencies: ["MessageDelivery", "RelayModel", "RelayTransport", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "ContentServicesTests", dependencies: ["ContentServices", "RelayHome", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ConversationsTests",
       dependencies: [
-        "AgentSessions", "Conversations", "PiRPC", "RelayConcurrency", "RelayModel", "RelayStore", "RelayText",
-        "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        "AgentSessions", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
+        "RelayStore", "RelayText", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
       name: "SupervisorTests",

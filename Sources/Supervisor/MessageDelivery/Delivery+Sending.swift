@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import PluginRuntime
 internal import RelayConcurrency
+internal import RelayConfig
 package import RelayModel
 internal import RelayStore
 internal import RelayTransport
@@ -8,16 +9,55 @@ package import RelayWire
 
 // One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
 extension Delivery {
-  private enum NextStep {
-    case retry(after: Duration)
-    case resolve
-    case giveUp(String)
+  /// The end of an attempt.
+  enum End: Sendable, Equatable {
+    case succeeded(message: String?, mayBeRepeat: Bool)
+    case gaveUp(DeliveryAttempt.Reason)
+    /// It would be tried again after this time.
+    case postponed(Duration)
+    /// The daemon ends, or the messenger is gone for good.
+    case interrupted
   }
 
-  private enum Resolution {
-    case sent(String)
-    case notSent
-    case unknowable
+  /// - Parameter limit: of the tries; `nil` for the configured one.
+  func attempt(limit: Int? = nil, after tries: SendTries = SendTries()) -> DeliveryAttempt {
+    DeliveryAttempt(.init(tries: limit ?? settings.attempts), isRepeatable: true, after: tries)
+  }
+
+  /// Carries out what the attempt asks for, until it ends.
+  ///
+  /// - Parameters:
+  ///   - key: the record in which the tries are kept for a successor of this daemon.
+  ///   - mayWait: false to return instead of waiting for the next try.
+  ///   - lookUp: finds out whether the last try arrived; `nil` when interrupted.
+  ///   - send: makes one try; `nil` when interrupted.
+  func carryOut(
+    _ attempt: DeliveryAttempt, key: String? = nil, mayWait: Bool = true,
+    lookUp: () async -> DeliveryAttempt.LookUp? = { .inconclusive },
+    send: (_ marked: Bool) async -> DeliveryAttempt.Answer?
+  ) async -> End {
+    var attempt = attempt
+    var action = attempt.next(after: .begun)
+    while let current = action {
+      switch current {
+      case .send(let marked):
+        guard let answer = await send(marked) else { return .interrupted }
+        let isDelivered = if case .delivered = answer { true } else { false }
+        if Task.isCancelled, !isDelivered { return .interrupted }
+        action = attempt.next(after: .answered(answer))
+        if let key, action?.isLast == false { store.retryOutboundSoon(key, attempt.tries) }
+      case .lookUp:
+        guard let found = await lookUp() else { return .interrupted }
+        action = attempt.next(after: .lookedUp(found))
+      case .wait(let delay):
+        guard mayWait else { return .postponed(delay) }
+        guard await timekeeper.sleep(for: delay) else { return .interrupted }
+        action = attempt.next(after: .waited)
+      case .succeed(let message, let mayBeRepeat): return .succeeded(message: message, mayBeRepeat: mayBeRepeat)
+      case .giveUp(let reason): return .gaveUp(reason)
+      }
+    }
+    return .interrupted
   }
 
   /// Records, in one step, what is then sent one by one.
@@ -30,17 +70,17 @@ extension Delivery {
     _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
   ) async -> Bool {
     if records.isEmpty, ending == nil, closing == nil, superseding == nil { return true }
-    for number in 0..<maximumAttempts {
+    let end = await carryOut(attempt()) { _ in
       do {
         try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
-        return true
+        return .delivered()
       } catch {
         log("\(conversation): a message is not sent before it is recorded: \(error)")
         // Where nothing is stored any more, the message that it answers does not end either.
-        if (error as? StoreError)?.isLasting == true { return false }
-        guard await timekeeper.sleep(for: Self.backoff(number)) else { return false }
+        return (error as? StoreError)?.isLasting == true ? .refused("\(error)") : .notDelivered
       }
     }
+    if case .succeeded = end { return true }
     return false
   }
 
@@ -52,8 +92,8 @@ extension Delivery {
     _ text: String, of message: String, closing: String?, followedBy rest: [OutboundRecord]
   ) async -> String? {
     let key = UUID().uuidString
-    let edit = MessageEdit(conversation: conversation.conversation, message: message, text: text)
-    let record = OutboundRecord(key: key, conversation: conversation, request: .edit(edit))
+    let record = OutboundRecord(
+      key: key, conversation: conversation, request: .edit(composeEdit(of: message, to: text)))
     return await self.record([record] + rest, closing: closing) ? key : nil
   }
 
@@ -61,8 +101,7 @@ extension Delivery {
   package func complete(_ sent: Sent, as text: String, role: MessageRole) async {
     let key = await recordLast(text, of: sent.message, closing: sent.key, followedBy: [])
     guard let key else { return }
-    let edit = MessageEdit(conversation: conversation.conversation, message: sent.message, text: text)
-    _ = await resend(edit, key: key, after: SendTries(), role: role)
+    _ = await resend(composeEdit(of: sent.message, to: text), key: key, after: SendTries(), role: role)
   }
 
   package func settle(_ key: String?, _ result: OutboundResult) {
@@ -81,31 +120,12 @@ extension Delivery {
 
   /// - Parameter role: of the message.
   func resend(_ edit: MessageEdit, key: String, after tries: SendTries, role: MessageRole = .answer) async -> Bool {
-    var deaths = 0
-    guard await wait(tries) else { return true }
-    for number in attempts(after: tries) {
-      switch await self.edit(edit.message, edit.text, buttons: edit.buttons) {
-      case .done, .putOff:
-        settle(key, .sent(message: edit.message))
-        return true
-      case .wait(let delay):
-        store.retryOutboundSoon(key, SendTries(failed: number + 1, wait: delay))
-        guard await timekeeper.sleep(for: delay) else { return true }
-      case .lost:
-        deaths += 1
-        store.retryOutboundSoon(key, SendTries(failed: number + 1))
-        guard deaths < Self.maximumDeaths else {
-          log("\(conversation): a change of a message was not answered \(deaths) times and was set aside")
-          settle(key, .failed("the messenger did not answer it \(deaths) times"))
-          return false
-        }
-      case .gone: return await sendInstead(edit, key: key, role: role) != nil || Task.isCancelled
-      case .failed: return await replace(edit, key: key, role: role)
-      case .over: return true
-      }
+    switch await change(edit, key: key, after: tries) {
+    case .done, .putOff, .wait, .interrupted: return true
+    case .setAside: return false
+    case .gone: return await sendInstead(edit, key: key, role: role) != nil || Task.isCancelled
+    case .rejected: return await replace(edit, key: key, role: role)
     }
-    log("\(conversation): changing a message was given up after \(maximumAttempts) tries")
-    return await replace(edit, key: key, role: role)
   }
 
   /// Sends what a message cannot be changed to say any more as a message of its own, and removes the one before.
@@ -120,21 +140,12 @@ extension Delivery {
     return await self.record([record], superseding: key) ? await sendRecorded(record) : nil
   }
 
-  /// The tries that are left.
-  private func attempts(after tries: SendTries) -> Range<Int> { min(tries.failed, maximumAttempts)..<maximumAttempts }
-
-  /// Waits as long as the last daemon would have; false when cancelled.
-  private func wait(_ tries: SendTries) async -> Bool {
-    guard tries.wait > .zero else { return true }
-    return await timekeeper.sleep(for: tries.wait)
-  }
-
   /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
   package func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
     let key = unfinished.record.key
     if let message = unfinished.message { return Sent(key: key, message: message) }
-    guard let link = await holder.wait() else { return nil }
-    if case .sent(let message) = await resolve(key, after: link) {
+    guard let link = await holder.wait(), let found = await lookUp(key) else { return nil }
+    if case .present(let message) = found {
       settle(key, .sent(message: message))
       return Sent(key: key, message: message)
     }
@@ -180,136 +191,60 @@ extension Delivery {
     willMark: () -> Void = {}
   ) async -> Sent? {
     let key = record.key
-    guard await wait(tries) else { return nil }
-    var mark = false
-    var deaths = 0
     // Closing a question once more shows the same.
-    let isRepeatable = if case .close = record.request { true } else { false }
-    if mayHaveArrived, !isRepeatable {
+    let closed: String? = if case .close(let request) = record.request { request.message } else { nil }
+    let attempt = DeliveryAttempt(
+      .init(tries: settings.attempts), isRepeatable: closed != nil, after: tries, mayHaveArrived: mayHaveArrived)
+    var last: PluginLink?
+    let end = await carryOut(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
       guard let link = await holder.wait() else { return nil }
-      if let sent = await found(key, after: link, &mark) { return sent }
+      last = link
+      if marked { willMark() }
+      return await DeliveryAttempt.Answer { try await perform(record.request, link, marked: marked) }
     }
-    for number in attempts(after: tries) {
-      guard let link = await holder.wait() else { return nil }
-      if mark { willMark() }
-      do {
-        let message = try await perform(record.request, link, marked: mark)
-        settle(key, .sent(message: message))
-        return Sent(key: key, message: message, mayBeRepeat: mark)
-      } catch {
-        if Task.isCancelled { return nil }
-        switch Self.nextStep(after: error, attempt: number) {
-        case .giveUp(let why):
-          log("\(conversation): a message could not be sent: \(why)")
-          settle(key, .failed(why))
-          return nil
-        case .retry(let delay):
-          store.retryOutboundSoon(key, SendTries(failed: number + 1, wait: delay))
-          guard await timekeeper.sleep(for: delay) else { return nil }
-        case .resolve:
-          // The platform may be in doubt as often as it likes; what counts is who dies of it.
-          if error as? ConnectionError == .closed { deaths += 1 }
-          if deaths >= Self.maximumDeaths, error as? ConnectionError == .closed {
-            log("\(conversation): the connection ended \(deaths) times while a message was sent, which was set aside")
-            settle(key, .failed("the connection to the messenger ended \(deaths) times over it"))
-            return nil
-          }
-          store.retryOutboundSoon(key, SendTries(failed: number + 1))
-          if !isRepeatable, let sent = await found(key, after: link, &mark) { return sent }
-          if case .unreadable? = error as? ConnectionError, mark || number > 0 {
-            // A result says that it was sent. Nobody can tell as what: once more would show it twice.
-            log("\(conversation): a message was sent, and cannot be changed any more: \(error)")
-            settle(key, .failed("\(error)"))
-            return nil
-          }
-          if number > 0, await !timekeeper.sleep(for: Self.backoff(number)) { return nil }
-        }
-      }
-    }
-    log("\(conversation): a message was given up after \(maximumAttempts) tries")
-    settle(key, .failed("given up after \(maximumAttempts) tries"))
-    return nil
-  }
-
-  /// What was sent after all. Where nobody can tell, the next try is to be marked.
-  private func found(_ key: String, after failed: PluginLink, _ mark: inout Bool) async -> Sent? {
-    switch await resolve(key, after: failed) {
-    case .sent(let message):
+    switch end {
+    case .succeeded(let message, let mayBeRepeat):
+      guard let message = message ?? closed else { return nil }
       settle(key, .sent(message: message))
-      return Sent(key: key, message: message)
-    case .notSent: return nil
-    case .unknowable:
-      mark = true
+      return Sent(key: key, message: message, mayBeRepeat: mayBeRepeat)
+    case .gaveUp(let reason):
+      log("\(conversation): a message could not be sent: \(reason)")
+      settle(key, .failed("\(reason)"))
       return nil
+    case .postponed, .interrupted: return nil
     }
   }
 
-  private static func nextStep(after error: any Error, attempt: Int) -> NextStep {
-    let backoff = backoff(attempt)
-    guard let error = error as? ConnectionError else { return .giveUp("\(error)") }
-    switch error {
-    case .closed, .timedOut, .unreadable: return .resolve
-    case .notSent: return .retry(after: backoff)
-    case .refused(let refusal):
-      if refusal.code == .busy { return .retry(after: backoff) }
-      // The plugin failed in some way of its own: before or after the platform had the message, nobody knows.
-      if refusal.code == .internalError { return .resolve }
-      switch DeliveryFailure(refusal) {
-      case .transient?: return .retry(after: backoff)
-      case .rateLimited(let seconds)?: return .retry(after: .seconds(seconds))
-      case .unknownOutcome?: return .resolve
-      default: return .giveUp(refusal.message)
-      }
-    }
-  }
-
-  static func backoff(_ attempt: Int) -> Duration {
-    min(longestDelay, .milliseconds(250) * (1 << min(attempt, 10)))
-  }
-
-  /// Lives of a messenger that a lookup may end before it is taken to be the reason.
-  private static let mostDeathsByLookup = 3
-
-  /// Finds out what became of a send whose answer was lost, through the next life of the plugin.
-  private func resolve(_ key: String, after failed: PluginLink) async -> Resolution {
-    var deaths = 0
+  /// Finds out what became of a send whose answer was lost, through the next process of the plugin.
+  private func lookUp(_ key: String, after failed: PluginLink? = nil) async -> DeliveryAttempt.LookUp? {
     var last = failed
-    for number in 0..<maximumAttempts {
-      await outlive(last)
-      guard let link = await holder.wait() else { return .unknowable }
+    var withoutLookUp: DeliveryAttempt.LookUp?
+    let attempt = DeliveryAttempt(.init(tries: settings.attempts, crashes: 3), isRepeatable: true)
+    let end = await carryOut(attempt) { _ in
+      if let last { await outlive(last) }
+      guard let link = await holder.wait() else { return nil }
+      last = link
       guard link.capabilities.lookup == true else {
         // The platform refuses a second message with the same key, so it can simply be sent again.
-        return link.capabilities.idempotencyKey == true ? .notSent : .unknowable
+        withoutLookUp = link.capabilities.idempotencyKey == true ? .absent : .inconclusive
+        return .delivered()
       }
-      last = link
-      do {
-        let found = try await link.request(MessageLookup(conversation: conversation.conversation, key: key))
-        return found.message.map(Resolution.sent) ?? .notSent
-      } catch {
-        guard let wait = Self.waitBeforeLookup(after: error, attempt: number) else { return .unknowable }
-        if case .closed = error { deaths += 1 }
-        guard deaths < Self.mostDeathsByLookup, await timekeeper.sleep(for: wait) else { return .unknowable }
+      let answer = await DeliveryAttempt.Answer {
+        try await link.request(MessageLookup(conversation: conversation.conversation, key: key)).message
       }
+      // An answer that says nothing does not change by asking again.
+      if case .unreadable(let why) = answer { return .refused(why) }
+      return answer
     }
-    return .unknowable
-  }
-
-  /// Nil where another try would answer the same.
-  private static func waitBeforeLookup(after error: ConnectionError, attempt: Int) -> Duration? {
-    switch error {
-    case .closed, .notSent, .timedOut: return backoff(min(attempt, 2))
-    case .unreadable: return nil
-    case .refused(let refusal):
-      if refusal.code == .busy { return backoff(attempt) }
-      switch DeliveryFailure(refusal) {
-      case .rateLimited(let seconds)?: return .seconds(seconds)
-      case .transient?: return backoff(attempt)
-      default: return nil
-      }
+    switch end {
+    case .succeeded(let message, _):
+      return withoutLookUp ?? message.map { DeliveryAttempt.LookUp.present(message: $0) } ?? .absent
+    case .gaveUp: return .inconclusive
+    case .postponed, .interrupted: return nil
     }
   }
 
-  /// The dead life may still be in its place for a moment.
+  /// Waits a moment for a connection that has ended to leave its place.
   private func outlive(_ link: PluginLink) async {
     for _ in 0..<100 where holder.current === link && link.isOver {
       guard await timekeeper.sleep(for: .milliseconds(10)) else { return }

@@ -29,27 +29,22 @@ package struct Delivery: Sendable {
     self.log = log
   }
 
-  /// Tries of one send before it is given up.
-  package var maximumAttempts: Int { settings.attempts }
-
-  static let longestDelay: Duration = .seconds(30)
   package static let repeatMark = "(possible repeat) "
 
-  package enum EditOutcome: Equatable {
+  /// The end of a change of a message.
+  package enum ChangeEnd: Sendable, Equatable {
     case done
-    /// It is shown later, unless another comes first.
+    /// The messenger shows it later, unless another change comes first.
     case putOff
+    /// Not shown; the next change of a growing message may be tried after this time.
     case wait(Duration)
     case gone
-    case failed
-    /// The messenger ended, or fell silent, over it.
-    case lost
+    case rejected
+    /// The messenger crashed over it.
+    case setAside
     /// The daemon ends, or the messenger is gone for good.
-    case over
+    case interrupted
   }
-
-  /// A request that ends its plugin twice is set aside.
-  package static let maximumDeaths = 2
 
   /// A message on the platform.
   package struct Sent: Codable, Equatable {
@@ -99,34 +94,56 @@ package struct Delivery: Sendable {
     await send(OutboundRecord(key: request.key, conversation: conversation, request: .dialog(request)))
   }
 
-  package func edit(
-    _ message: String, _ text: String, buttons: [[Button]]? = nil, streaming: Bool = false
-  ) async -> EditOutcome {
-    guard let link = await holder.wait() else { return .over }
-    let request = MessageEdit(
-      conversation: conversation.conversation, message: message, text: text, buttons: buttons,
-      streaming: streaming ? true : nil)
-    do {
-      return try await link.request(request).putOff == true && streaming ? .putOff : .done
-    } catch .refused(let refusal) {
-      switch DeliveryFailure(refusal) {
-      case .rateLimited(let seconds)?: return .wait(.seconds(seconds))
-      case .transient?, .unknownOutcome?: return .wait(.seconds(1))
-      case .notFound?: return .gone
-      default:
-        if refusal.code == .busy { return .wait(.milliseconds(500)) }
-        log("\(conversation): a message could not be changed: \(refusal.message)")
-        return .failed
-      }
-    } catch .notSent {
-      return .wait(.milliseconds(250))
-    } catch .unreadable {
-      // A result, whatever it holds, says that it is done.
-      return .done
-    } catch {
-      if Task.isCancelled { return .over }
-      // The same text once more does no harm: an edit says what the message shall be, not what to add.
-      return .lost
+  /// Tries once to make a message show something.
+  ///
+  /// - Returns: `nil` when the daemon ends, or the messenger is gone for good.
+  package func edit(_ edit: MessageEdit) async -> (answer: DeliveryAttempt.Answer, isPutOff: Bool)? {
+    guard let link = await holder.wait() else { return nil }
+    var isPutOff = false
+    let answer = await DeliveryAttempt.Answer {
+      let receipt = try await link.request(edit)
+      isPutOff = receipt.putOff == true && edit.streaming == true
+      return receipt.message
+    }
+    return (answer, isPutOff)
+  }
+
+  /// - Parameter streaming: the message is still growing.
+  package func composeEdit(of message: String, to text: String, streaming: Bool = false) -> MessageEdit {
+    MessageEdit(
+      conversation: conversation.conversation, message: message, text: text, streaming: streaming ? true : nil)
+  }
+
+  /// Makes a message show something. A growing one waits for its next change instead of trying again.
+  ///
+  /// - Parameters:
+  ///   - key: the record of the change.
+  ///   - early: the answer to a first try.
+  package func change(
+    _ edit: MessageEdit, key: String? = nil, after tries: SendTries = SendTries(),
+    early: DeliveryAttempt.Answer? = nil
+  ) async -> ChangeEnd {
+    var early = early
+    var isPutOff = false
+    let isGrowing = edit.streaming == true
+    let end = await carryOut(attempt(after: tries), key: key, mayWait: !isGrowing) { _ in
+      if let answer = early.take() { return answer }
+      guard let (answer, putOff) = await self.edit(edit) else { return nil }
+      isPutOff = putOff
+      return answer
+    }
+    switch end {
+    case .succeeded:
+      settle(key, .sent(message: edit.message))
+      return isPutOff ? .putOff : .done
+    case .postponed(let delay): return .wait(delay)
+    case .interrupted: return .interrupted
+    case .gaveUp(.gone): return .gone
+    case .gaveUp(let reason):
+      log("\(conversation): a message could not be changed: \(reason)")
+      guard case .crashes = reason else { return .rejected }
+      settle(key, .failed("\(reason)"))
+      return .setAside
     }
   }
 
@@ -135,31 +152,23 @@ package struct Delivery: Sendable {
   /// - Returns: false when another try, or another daemon, may yet succeed.
   package func delete(_ message: String) async -> Bool {
     let request = MessageDelete(conversation: conversation.conversation, message: message)
-    for number in 0..<3 {
-      guard let link = await holder.wait() else { return false }
-      do {
+    let end = await carryOut(attempt(limit: 3)) { _ in
+      guard let link = await holder.wait() else { return nil }
+      return await DeliveryAttempt.Answer {
         _ = try await link.request(request)
-        return true
-      } catch {
-        guard let wait = Self.waitBeforeDeletion(after: error, attempt: number) else {
-          // It stays, which harms nobody.
-          log("\(conversation): a message could not be removed: \(error)")
-          return true
-        }
-        guard await timekeeper.sleep(for: wait) else { return false }
+        return nil
       }
     }
-    log("\(conversation): a message could not be removed; the next start tries it again")
-    return false
-  }
-
-  /// Nil where another try would answer the same.
-  private static func waitBeforeDeletion(after error: ConnectionError, attempt: Int) -> Duration? {
-    guard case .refused(let refusal) = error, refusal.code != .busy else { return backoff(attempt) }
-    switch DeliveryFailure(refusal) {
-    case .rateLimited(let seconds)?: return .seconds(seconds)
-    case .transient?, .unknownOutcome?: return backoff(attempt)
-    default: return nil
+    switch end {
+    case .succeeded: return true
+    case .postponed, .interrupted: return false
+    case .gaveUp(.crashes), .gaveUp(.triesUsedUp):
+      log("\(conversation): a message could not be removed; the next start tries it again")
+      return false
+    case .gaveUp(let reason):
+      // The message stays, which does no harm.
+      log("\(conversation): a message could not be removed: \(reason)")
+      return true
     }
   }
 
@@ -198,17 +207,19 @@ package struct Delivery: Sendable {
   package func tell(_ end: MessageEnd) async {
     let request = MessageSettled(
       conversation: conversation.conversation, message: end.key.id, outcome: end.outcome)
-    for number in 0..<3 {
-      guard let link = await holder.wait() else { return }
-      guard link.capabilities.outcomes == true else { return store.outcomeToldSoon(end.key) }
-      do {
+    let told = await carryOut(attempt(limit: 3)) { _ in
+      guard let link = await holder.wait() else { return nil }
+      guard link.capabilities.outcomes == true else { return .delivered() }
+      do throws(ConnectionError) {
         _ = try await link.request(request)
-        return store.outcomeToldSoon(end.key)
+        return .delivered()
       } catch {
+        // Another try does no harm, whatever the reason.
         log("\(conversation): the outcome of a message could not be told: \(error)")
-        guard await timekeeper.sleep(for: Self.backoff(number)) else { return }
+        return .notDelivered
       }
     }
+    if case .succeeded = told { store.outcomeToldSoon(end.key) }
   }
 
   package func typing(_ active: Bool) async {
