@@ -120,6 +120,27 @@ let package = Package(
       name: "PluginConformance",
       dependencies: ["CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
+    // Sends to one conversation, each recorded, tried again and settled, with no knowledge of sessions.
+    .target(
+      name: "MessageDelivery",
+      dependencies: [
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport",
+        "RelayWire",
+      ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
+    // Asks the formatter and the attachments service, and does without while they are away; knows no sessions.
+    .target(
+      name: "ContentServices",
+      dependencies: [
+        "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayText", "RelayTransport", "RelayWire",
+      ], path: "Sources/Supervisor/ContentServices", swiftSettings: strict),
+    // Shows a session to the conversations that watch it: answers as they grow, tools, notices, questions. Knows no routing.
+    .target(
+      name: "Conversations",
+      dependencies: [
+        "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
+        "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
     // The commands that people type, one file each, behind `ChatCommand`.
     .target(
       name: "ChatCommands",
@@ -139,10 +160,9 @@ let package = Package(
     .target(
       name: "Supervisor",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ChatCommands", "PiRPC", "PluginRuntime",
-        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText",
-        "RelayTransport", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ChatCommands", "ContentServices", "Conversations",
+        "MessageDelivery", "PiRPC", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
     .target(
@@ -237,7 +257,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
-      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "Supervisor"],
+      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayHomeTests",
@@ -278,11 +298,24 @@ let package = Package(
         "RelayModel", "RelayStore", "RelayTransport", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
+      name: "MessageDeliveryTests",
+      dependencies: ["MessageDelivery", "RelayModel", "RelayTransport", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ContentServicesTests", dependencies: ["ContentServices", "RelayHome", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ConversationsTests",
+      dependencies: [
+        "AgentSessions", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
+        "RelayStore", "RelayText", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+      ], swiftSettings: strict),
+    .testTarget(
       name: "SupervisorTests",
       dependencies: [
         "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore",
         "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
-        "pi-relay-formatter", .product(name: "DequeModule", package: "swift-collections"),
+        "pi-relay-formatter",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -312,7 +345,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AgentSessions", "CLinux", "ChatCommands", "Drills", "PluginConformance", "PluginRuntime",
+        "AgentSessions", "CLinux", "ChatCommands", "Drills", "MessageDelivery", "PluginConformance", "PluginRuntime",
         "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport",
         "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord",

@@ -4,6 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
+@testable import MessageDelivery
 @testable import RelayStore
 @testable import Supervisor
 

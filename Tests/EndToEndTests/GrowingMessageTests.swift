@@ -5,6 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
+@testable import MessageDelivery
 @testable import RelayModel
 @testable import Supervisor
 

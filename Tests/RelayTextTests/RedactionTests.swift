@@ -4,7 +4,6 @@ import RelayWire
 import Testing
 
 @testable import RelayText
-@testable import Supervisor
 
 @Suite struct RedactionTests {
   private let usual = Redaction(["usual"])
@@ -53,19 +52,6 @@ import Testing
         == ["command": "echo [redacted]", "list": ["[redacted]", 1]])
   }
 
-  @Test func `what is withheld is not lost where the whole says something else`() {
-    let redaction = Redaction(["ACME-[0-9]{6}"])
-    var stream = StreamedText()
-    stream.append("one\ntwo ACME-123456", through: redaction)
-    stream.complete(with: "", through: redaction)
-    #expect(stream.source == "one\ntwo [redacted]")
-    // Switched off by the next program.
-    var other = StreamedText()
-    other.append("half ", through: redaction)
-    other.append("a line\n", through: Redaction([]))
-    #expect(other.source == "half a line\n")
-  }
-
   @Test(arguments: [
     "the token: the thing that grants access", "key = value", "a monkey=banana", "12:30 is when it begins",
     "sketch-book", "https://example.org/a_b_c?d=e", "TOKEN=", "",
@@ -80,42 +66,5 @@ import Testing
       redaction.apply(to: "ACME-123456 and ACME-12\nprivate: all of it\n\nnot private: this\n")
         == "[redacted] and ACME-12\n[redacted]\n\nnot private: this\n")
     #expect(Redaction([]).isEmpty)
-  }
-
-  @Test func `a growing answer is shown by whole lines, and never more than that`() {
-    let redaction = Redaction(["ACME-[0-9]{6}"])
-    var stream = StreamedText()
-    for piece in ["first ACME-", "123", "456 li", "ne\nsecond AC"] { stream.append(piece, through: redaction) }
-    #expect(stream.source == "first [redacted] line\n")
-    #expect(!stream.isEmpty)
-    stream.append("ME-654321", through: redaction)
-    var stopped = stream
-    stopped.release(through: redaction)
-    #expect(stopped.source == "first [redacted] line\nsecond [redacted]")
-    stream.complete(with: redaction.apply(to: "first ACME-123456 line\nsecond ACME-654321 end"), through: redaction)
-    #expect(stream.source == "first [redacted] line\nsecond [redacted] end")
-  }
-
-  @Test func `without patterns everything is shown as it comes`() {
-    var stream = StreamedText()
-    stream.append("half a li", through: Redaction([]))
-    #expect(stream.source == "half a li")
-  }
-
-  @Test func `a question is looked through before it is cut`() {
-    let redaction = Redaction(["ACME-[0-9]{6}"])
-    let title = String(repeating: "x", count: 112) + " ACME-123456"
-    let dialog = PiDialog(
-      id: "1", kind: .select, title: title, options: [String(repeating: "y", count: 70) + " ACME-654321"])
-    let record = DialogRecord(id: "1", session: "s", dialog: dialog, expires: nil)
-    let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
-    let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
-    let closings = [
-      record.closing(.unanswered(why: "asked anew"), through: redaction),
-      record.closing(.answered(title, by: "Ann"), through: redaction),
-    ]
-    #expect(redaction.line("ACME-\u{200B}123456\tACME-\n654321") == "[redacted] ACME- 654321")
-    for text in labels + closings { #expect(!text.contains("ACME"), "\(text)") }
-    #expect(labels == [String(repeating: "y", count: 70) + " [redacted"])
   }
 }

@@ -2,6 +2,7 @@ internal import AgentRuntime
 internal import AgentSessions
 internal import Assistant
 internal import CLinux
+internal import ContentServices
 internal import FoundationEssentials
 internal import Glibc
 internal import PluginRuntime
@@ -131,7 +132,7 @@ package final class Daemon: Sendable {
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-      agents: agents, prepare: { await services.prepare($0) }, log: log,
+      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, log: log,
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)

@@ -1,4 +1,7 @@
 internal import AgentSessions
+internal import ContentServices
+internal import Conversations
+internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig

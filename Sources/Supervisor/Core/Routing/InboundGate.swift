@@ -1,4 +1,6 @@
 internal import ChatCommands
+internal import Conversations
+internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
@@ -155,9 +157,9 @@ final class InboundGate: Sendable {
     let inbox = directory.context(key, action.conversation, link).inbox
     beginStoring()
     defer { endStoring() }
-    if let ended = RunAgainButton.message(of: action, key),
+    if let ended = RunAgainButton.message(of: action, in: key),
       let message = try await store.accept(
-        runningAgain: ended, as: { RunAgainButton.message(runningAgain: $0, for: action) })
+        runningAgain: ended, as: { Self.message(runningAgain: $0, for: action) })
     {
       inbox.post(.message(message, link))
       return request.reply(ActionInvoked.Reply(stored: true))
@@ -174,6 +176,15 @@ final class InboundGate: Sendable {
       state: nil)
     if isNew { inbox.post(.action(action, link)) }
     request.reply(ActionInvoked.Reply(stored: isNew))
+  }
+
+  /// A forgotten message as the new one that the press of its button stands for.
+  private static func message(runningAgain ended: MessageReceived, for action: ActionInvoked) -> MessageReceived {
+    // Whole: words after /followup may look like another command.
+    var message = ended
+    message.id = MessageOrigin.action(action.id).id
+    message.sender = action.sender
+    return message
   }
 
   // MARK: - Checks

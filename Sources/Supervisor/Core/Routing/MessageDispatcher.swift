@@ -1,6 +1,7 @@
 internal import AgentSessions
 internal import Assistant
 internal import ChatCommands
+internal import Conversations
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency
@@ -193,7 +194,7 @@ final class MessageDispatcher: Sendable {
     guard let (record, reading) = dialogs.reading(of: action), record.session == (await bindings.id(of: key))
     else {
       let text =
-        RunAgainButton.message(of: action, key) == nil
+        RunAgainButton.message(of: action, in: key) == nil
         ? "That question is settled already."
         : "That message runs again already, or is no longer kept. Write it again if it is still wanted."
       return directory.end(messageKey, saying: text)

@@ -1,4 +1,6 @@
 internal import AgentSessions
+internal import Conversations
+internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayModel

@@ -1,6 +1,7 @@
 internal import AgentSessions
 internal import Assistant
 internal import ChatCommands
+internal import Conversations
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency

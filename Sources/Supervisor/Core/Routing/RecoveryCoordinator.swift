@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import ChatCommands
+internal import Conversations
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig

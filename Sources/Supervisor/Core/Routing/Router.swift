@@ -1,7 +1,10 @@
 internal import AgentSessions
 internal import Assistant
 internal import ChatCommands
+internal import ContentServices
+internal import Conversations
 internal import FoundationEssentials
+internal import MessageDelivery
 package import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig

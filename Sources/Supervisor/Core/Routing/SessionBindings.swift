@@ -1,5 +1,7 @@
 internal import AgentSessions
 internal import ChatCommands
+internal import Conversations
+internal import MessageDelivery
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel

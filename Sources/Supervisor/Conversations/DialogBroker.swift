@@ -1,15 +1,17 @@
 internal import PiRPC
 internal import RelayConcurrency
-internal import RelayWire
+package import RelayWire
 
 /// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.
-final class DialogBroker: Sendable {
+package final class DialogBroker: Sendable {
   private struct State {
     var open: [String: DialogRecord] = [:]
     var order: [String] = []
   }
 
   private let state = Locked(State())
+
+  package init() {}
 
   func open(_ dialog: PiDialog, session: String, now: Double) -> DialogRecord {
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
@@ -24,10 +26,10 @@ final class DialogBroker: Sendable {
   }
 
   /// All open questions, oldest first.
-  var all: [DialogRecord] { state.withLock { state in state.order.compactMap { state.open[$0] } } }
+  package var all: [DialogRecord] { state.withLock { state in state.order.compactMap { state.open[$0] } } }
 
   /// A question that was asked by the program that this process was before.
-  func adopt(_ record: DialogRecord) {
+  package func adopt(_ record: DialogRecord) {
     state.withLock { state in
       state.open[record.id] = record
       state.order.append(record.id)
@@ -64,14 +66,14 @@ final class DialogBroker: Sendable {
   }
 
   /// Takes a question away to answer it; nil when another was quicker.
-  func claim(_ id: String) -> DialogRecord? {
+  package func claim(_ id: String) -> DialogRecord? {
     state.withLock { state in
       state.order.removeAll { $0 == id }
       return state.open.removeValue(forKey: id)
     }
   }
 
-  func record(_ id: String) -> DialogRecord? { state.withLock { $0.open[id] } }
+  package func record(_ id: String) -> DialogRecord? { state.withLock { $0.open[id] } }
 
   /// The open question that a button belongs to, and what pressing it answers.
   private func reading(ofButton id: String) -> (DialogRecord, DialogRecord.Reading)? {
@@ -81,13 +83,13 @@ final class DialogBroker: Sendable {
   }
 
   /// The open question that a button, or a form that was filled in, belongs to, and what it answers.
-  func reading(of action: ActionInvoked) -> (DialogRecord, DialogRecord.Reading)? {
+  package func reading(of action: ActionInvoked) -> (DialogRecord, DialogRecord.Reading)? {
     guard let text = action.text else { return reading(ofButton: action.action) }
     return record(action.action).map { ($0, $0.read(text)) }
   }
 
   /// What a button says, as long as its question is open.
-  func label(ofButton id: String) -> String? {
+  package func label(ofButton id: String) -> String? {
     if case (_, .answer(_, let label))? = reading(ofButton: id) { label } else { nil }
   }
 

@@ -1,17 +1,18 @@
+internal import MessageDelivery
 internal import RelayConfig
-internal import RelayModel
+package import RelayModel
 internal import RelayStore
-internal import RelayWire
+package import RelayWire
 
 /// What a conversation is in the middle of showing, for the next program of this process.
-struct ConversationHandover: Codable, Sendable {
-  var key: ConversationKey
-  var conversation: Conversation
+package struct ConversationHandover: Codable, Sendable {
+  package var key: ConversationKey
+  package var conversation: Conversation
   /// The session it watches, and what it is shown of it.
-  var session: String?
-  var view: SessionWatchers.View?
-  var capabilities: Capabilities
-  var settings: ConversationOutput.Settings
+  package var session: String?
+  package var view: SessionWatchers.View?
+  package var capabilities: Capabilities
+  package var settings: ConversationOutput.Settings
   var stream: StreamedText
   var streamNumber: Int
   var running: [String: FormatTool.Call]
@@ -21,14 +22,14 @@ struct ConversationHandover: Codable, Sendable {
   var isIncomplete: Bool
 
   /// What it was sent under is to be changed by who goes on with it.
-  var keys: Set<String> {
+  package var keys: Set<String> {
     Set([stream.key].compactMap(\.self) + progress.values.map(\.key) + dialogs.values.map(\.key))
   }
 }
 
 extension ConversationOutput {
   /// Says nothing more until `resume`; nil when it is saying something.
-  func hold(
+  package func hold(
     _ conversation: Conversation, session: String?, view: SessionWatchers.View
   ) -> ConversationHandover? {
     guard isQuiet else { return nil }
@@ -40,13 +41,13 @@ extension ConversationOutput {
       dialogs: dialogs, isIncomplete: isIncomplete)
   }
 
-  func resume() {
+  package func resume() {
     isHeld = false
     whenResumed?.resume()
     whenResumed = nil
   }
 
-  func adopt(_ handover: ConversationHandover) {
+  package func adopt(_ handover: ConversationHandover) {
     stream = handover.stream
     streamNumber = handover.streamNumber
     running = handover.running

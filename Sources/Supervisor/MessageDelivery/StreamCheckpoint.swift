@@ -8,11 +8,11 @@ internal import RelayWire
 ///
 /// One file for each, written before the platform shows the text and not flushed: a kill of this process does not reach
 /// it. After the machine itself went down its contents may be torn, so they count only under the same boot.
-final class StreamCheckpoints: Sendable {
-  struct Saved: Equatable {
-    var text: String
+package final class StreamCheckpoints: Sendable {
+  package struct Saved: Equatable {
+    package var text: String
     /// The message says that it may be a repeat.
-    var isMarked: Bool
+    package var isMarked: Bool
   }
 
   private let folder: String
@@ -20,7 +20,7 @@ final class StreamCheckpoints: Sendable {
   private let log: @Sendable (String) -> Void
 
   /// - Parameter folder: of this daemon's own; made by `Folders`.
-  init(folder: String, boot: String? = nil, log: @escaping @Sendable (String) -> Void) {
+  package init(folder: String, boot: String? = nil, log: @escaping @Sendable (String) -> Void) {
     self.folder = folder
     self.log = log
     let data = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
@@ -30,7 +30,7 @@ final class StreamCheckpoints: Sendable {
   private func path(_ key: String) -> String { "\(folder)/\(key)" }
 
   /// Nil where it cannot be written: the message then stays as it is shown, should this process be killed.
-  func begin(_ key: String) -> StreamCheckpoint? {
+  package func begin(_ key: String) -> StreamCheckpoint? {
     let descriptor = open(path(key), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       log("\(path(key)) cannot be made: \(String(cString: strerror(errno)))")
@@ -45,7 +45,7 @@ final class StreamCheckpoints: Sendable {
     return checkpoint
   }
 
-  func load(_ key: String) -> Saved? {
+  package func load(_ key: String) -> Saved? {
     guard let data = FileManager.default.contents(atPath: path(key)) else { return nil }
     let header = Array("\(boot)\n".utf8)
     guard data.count > header.count, data.starts(with: header) else { return nil }
@@ -55,7 +55,7 @@ final class StreamCheckpoints: Sendable {
   }
 
   /// What is sent under this key from now on says that it may be a repeat.
-  func mark(_ key: String) {
+  package func mark(_ key: String) {
     let descriptor = open(path(key), O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return log("\(path(key)) cannot be marked: \(String(cString: strerror(errno)))") }
     defer { close(descriptor) }
@@ -63,10 +63,10 @@ final class StreamCheckpoints: Sendable {
     if pwrite(descriptor, &mark, 1, off_t(boot.utf8.count + 1)) != 1 { log("\(path(key)) cannot be marked") }
   }
 
-  func remove(_ key: String) { unlink(path(key)) }
+  package func remove(_ key: String) { unlink(path(key)) }
 
   /// Removes the files of messages that are complete.
-  func sweep(keeping keys: Set<String>) {
+  package func sweep(keeping keys: Set<String>) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !keys.contains(name) {
       remove(name)
     }
@@ -76,7 +76,7 @@ final class StreamCheckpoints: Sendable {
 /// The file of one growing message, open for as long as it grows.
 ///
 /// `@unchecked`: its conversation's output is the only one to use it.
-final class StreamCheckpoint: @unchecked Sendable {
+package final class StreamCheckpoint: @unchecked Sendable {
   static let marked = UInt8(ascii: "!")
   private static let unmarked = UInt8(ascii: ".")
 
@@ -98,7 +98,7 @@ final class StreamCheckpoint: @unchecked Sendable {
   /// - Parameter text: what was written before, and more.
   /// - Returns: whether all of it is in the file.
   @discardableResult
-  func write(_ text: String) -> Bool {
+  package func write(_ text: String) -> Bool {
     var text = text
     written += text.withUTF8 { bytes in
       guard bytes.count > written else { return 0 }
@@ -107,5 +107,5 @@ final class StreamCheckpoint: @unchecked Sendable {
     return written >= text.utf8.count
   }
 
-  func mark() { _ = pwrite(descriptor, [Self.marked], 1, off_t(start - 1)) }
+  package func mark() { _ = pwrite(descriptor, [Self.marked], 1, off_t(start - 1)) }
 }

@@ -1,8 +1,8 @@
-internal import PluginRuntime
+package import PluginRuntime
 internal import RelayConcurrency
 
 /// The present life of one messenger, for those who have something to send: they wait while it is away.
-final class LinkHolder: Sendable {
+package final class LinkHolder: Sendable {
   private struct State {
     var link: PluginLink?
     var waiting: [Int: CheckedContinuation<PluginLink?, Never>] = [:]
@@ -12,7 +12,9 @@ final class LinkHolder: Sendable {
 
   private let state = Locked(State())
 
-  func set(_ link: PluginLink?) {
+  package init() {}
+
+  package func set(_ link: PluginLink?) {
     let waiting = state.withLock { state in
       state.link = link
       guard link != nil else { return [CheckedContinuation<PluginLink?, Never>]() }
@@ -23,14 +25,14 @@ final class LinkHolder: Sendable {
   }
 
   /// Forgets a life that has ended, unless another has begun already.
-  func clear(_ link: PluginLink) {
+  package func clear(_ link: PluginLink) {
     state.withLock { if $0.link === link { $0.link = nil } }
   }
 
-  var current: PluginLink? { state.withLock { $0.link } }
+  package var current: PluginLink? { state.withLock { $0.link } }
 
   /// Nobody waits any more: the messenger will not be back.
-  func close() {
+  package func close() {
     let waiting = state.withLock { state in
       state.isClosed = true
       defer { state.waiting = [:] }
@@ -40,7 +42,7 @@ final class LinkHolder: Sendable {
   }
 
   /// The link, now or when it is back; nil when cancelled or closed.
-  func wait(isolation: isolated (any Actor)? = #isolation) async -> PluginLink? {
+  package func wait(isolation: isolated (any Actor)? = #isolation) async -> PluginLink? {
     if let current { return current }
     let number = state.withLock { state in
       defer { state.next += 1 }

@@ -1,8 +1,9 @@
 import PiRPC
+import RelayWire
 import Testing
 
+@testable import Conversations
 @testable import RelayText
-@testable import Supervisor
 
 @Suite struct DialogRecordTests {
   private func record(_ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"]) -> DialogRecord {
@@ -56,5 +57,22 @@ import Testing
     #expect(title("Run this?\nrm -r *") == "❓ **Run this?**\nrm -r *")
     #expect(title("Use ACME_123?") == #"❓ **Use [redacted]?**"#)
     #expect(title("") == "❓ ")
+  }
+
+  @Test func `a question is looked through before it is cut`() {
+    let redaction = Redaction(["ACME-[0-9]{6}"])
+    let title = String(repeating: "x", count: 112) + " ACME-123456"
+    let dialog = PiDialog(
+      id: "1", kind: .select, title: title, options: [String(repeating: "y", count: 70) + " ACME-654321"])
+    let record = DialogRecord(id: "1", session: "s", dialog: dialog, expires: nil)
+    let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
+    let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
+    let closings = [
+      record.closing(.unanswered(why: "asked anew"), through: redaction),
+      record.closing(.answered(title, by: "Ann"), through: redaction),
+    ]
+    #expect(redaction.line("ACME-\u{200B}123456\tACME-\n654321") == "[redacted] ACME- 654321")
+    for text in labels + closings { #expect(!text.contains("ACME"), "\(text)") }
+    #expect(labels == [String(repeating: "y", count: 70) + " [redacted"])
   }
 }

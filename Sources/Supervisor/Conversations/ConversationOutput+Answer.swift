@@ -1,3 +1,5 @@
+internal import ContentServices
+internal import MessageDelivery
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
@@ -89,7 +91,8 @@ extension ConversationOutput {
     let mayGoAhead =
       !stream.isReplaced && notBefore <= timekeeper.now() && checkpoint?.write(stream.source) == true
     let marked = stream.mark + text
-    async let early = mayGoAhead ? delivery.edit(message, marked) : nil
+    let edit = delivery.composeEdit(of: message, to: marked)
+    async let early = mayGoAhead ? delivery.edit(edit)?.answer : nil
     let key = await delivery.recordLast(marked, of: message, closing: stream.key, followedBy: rest)
     let outcome = await early
     guard let key else {
@@ -105,10 +108,8 @@ extension ConversationOutput {
   ///   - record: to be settled by the outcome.
   ///   - early: the outcome of a first try.
   private func change(
-    _ message: String, to text: String, streaming: Bool, as record: String?, after early: Delivery.EditOutcome? = nil
+    _ message: String, to text: String, streaming: Bool, as record: String?, after early: DeliveryAttempt.Answer? = nil
   ) async {
-    var early = early
-    var deaths = 0
     // As the platform has asked, whatever the change is for.
     let pause = notBefore - timekeeper.now()
     if pause > .zero, early == nil {
@@ -118,48 +119,18 @@ extension ConversationOutput {
       }
       guard await timekeeper.sleep(for: pause) else { return }
     }
-    for number in 0..<delivery.maximumAttempts {
-      let outcome: Delivery.EditOutcome
-      if let early {
-        outcome = early
-      } else {
-        outcome = await delivery.edit(message, stream.mark + text, streaming: streaming)
-      }
-      early = nil
-      switch outcome {
-      case .done:
-        delivery.settle(record, .sent(message: message))
-        stream.shown = text
-        return
-      case .putOff: return
-      case .wait(let delay):
-        notBefore = timekeeper.now() + delay
-        if streaming {
-          stream.append("")
-          scheduleFlush(in: delay)
-          return
-        }
-        if let record { delivery.store.retryOutboundSoon(record, SendTries(failed: number + 1, wait: delay)) }
-        guard await timekeeper.sleep(for: delay) else { return }
-      case .gone:
-        await begin(text, streaming: streaming, superseding: record)
-        return
-      case .failed:
-        await giveUpEditing(text, streaming: streaming, as: record)
-        return
-      case .over: return
-      case .lost:
-        deaths += 1
-        guard deaths < Delivery.maximumDeaths else {
-          delivery.log("\(key): a change of a message was not answered \(deaths) times and was set aside")
-          delivery.settle(record, .failed("the messenger did not answer it \(deaths) times"))
-          isIncomplete = true
-          return
-        }
-      }
+    let edit = delivery.composeEdit(of: message, to: stream.mark + text, streaming: streaming)
+    switch await delivery.change(edit, key: record, early: early) {
+    case .done: stream.shown = text
+    case .putOff, .interrupted: break
+    case .wait(let delay):
+      notBefore = timekeeper.now() + delay
+      stream.append("")
+      scheduleFlush(in: delay)
+    case .gone: await begin(text, streaming: streaming, superseding: record)
+    case .rejected: await giveUpEditing(text, streaming: streaming, as: record)
+    case .setAside: isIncomplete = true
     }
-    delivery.log("\(key): changing a message was given up after \(delivery.maximumAttempts) tries")
-    await giveUpEditing(text, streaming: streaming, as: record)
   }
 
   /// The platform does not let the message grow any more: while it would, nothing further is tried; the whole text

@@ -1,19 +1,21 @@
-internal import AgentSessions
+package import AgentSessions
+package import ContentServices
 internal import FoundationEssentials
+package import MessageDelivery
 internal import PiRPC
 internal import PluginRuntime
-internal import RelayConcurrency
-internal import RelayConfig
-internal import RelayModel
+package import RelayConcurrency
+package import RelayConfig
+package import RelayModel
 internal import RelayStore
-internal import RelayText
+package import RelayText
 internal import RelayTransport
-internal import RelayWire
+package import RelayWire
 
 /// Everything that goes to one conversation, one thing after another: the answer as it streams, tools, notices and
 /// questions.
-actor ConversationOutput {
-  enum Item: Sendable {
+package actor ConversationOutput {
+  package enum Item: Sendable {
     case event(SessionEvent)
     case say(String, MessageRole, buttons: [[Button]]?, replyTo: String? = nil)
     /// Says how a message ended of which nothing else is heard, and ends it.
@@ -39,14 +41,14 @@ actor ConversationOutput {
     case leftOut(tools: Int, messages: Int)
   }
 
-  struct Settings: Codable, Sendable, Equatable {
+  package struct Settings: Codable, Sendable, Equatable {
     var output = Config.Output.stream
     var images = Config.Images.explicit
     var editInterval: Duration?
 
     init() {}
 
-    init(_ messenger: Config.Messenger?, _ conversation: Conversation) {
+    package init(_ messenger: Config.Messenger?, _ conversation: Conversation) {
       guard let messenger else { return }
       let settings = messenger.settings(of: conversation)
       output = settings.output ?? .stream
@@ -104,7 +106,7 @@ actor ConversationOutput {
   /// A tool that runs longer is mentioned while it runs.
   static let slowTool: Duration = .milliseconds(500)
 
-  init(
+  package init(
     conversation: Conversation, delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
     redaction: Redaction, checkpoints: StreamCheckpoints, taskScope: TaskScope
   ) {
@@ -126,9 +128,9 @@ actor ConversationOutput {
   }
 
   /// Queues something; never waits.
-  nonisolated func post(_ item: Item) { items.post(item) }
+  package nonisolated func post(_ item: Item) { items.post(item) }
 
-  nonisolated func close() { items.close() }
+  package nonisolated func close() { items.close() }
 
   /// Nothing waits, and nothing is being shown at this moment. What only shows that time passes does not count.
   var isQuiet: Bool {
@@ -140,7 +142,7 @@ actor ConversationOutput {
     }
   }
 
-  func run() async {
+  package func run() async {
     while let item = await items.next() {
       if isHeld {
         heldItem = item
@@ -329,8 +331,7 @@ actor ConversationOutput {
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
     case .forgotten(let why, let message):
-      let buttons =
-        message.conversation == key ? RunAgainButton.buttons(for: message, within: capabilities.buttons) : nil
+      let buttons = message.conversation == key ? RunAgainButton.rows(for: message, within: capabilities.buttons) : nil
       // In one step: wherever the button can be pressed, the words are kept.
       await say(
         "❌ \(why)", .notice, buttons: buttons,

@@ -1,11 +1,8 @@
-package import AgentSessions
 internal import FoundationEssentials
-internal import PiRPC
-internal import PluginRuntime
+internal import MessageDelivery
+package import PluginRuntime
 internal import RelayConcurrency
 package import RelayHome
-package import RelayModel
-internal import RelayStore
 internal import RelayText
 internal import RelayTransport
 package import RelayWire
@@ -48,7 +45,7 @@ package actor Services {
     self.log = log
   }
 
-  func connected(_ link: PluginLink) {
+  package func connected(_ link: PluginLink) {
     for service in link.capabilities.services ?? [] {
       holder(service).set(link)
       if sleepers[service]?.link.name == link.name { sleepers[service] = nil }
@@ -57,12 +54,12 @@ package actor Services {
     complained.subtract(link.capabilities.services ?? [])
   }
 
-  func disconnected(_ link: PluginLink) {
+  package func disconnected(_ link: PluginLink) {
     for holder in holders.values { holder.clear(link) }
     sleepers = sleepers.filter { $0.value.link !== link }
   }
 
-  func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) -> Bool {
+  package func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) -> Bool {
     let services = link.capabilities.services ?? []
     guard !link.awaitsAnswers, services.allSatisfy({ users[$0, default: 0] == 0 }) else { return false }
     for holder in holders.values { holder.clear(link) }
@@ -126,7 +123,7 @@ package actor Services {
   }
 
   /// Right after a start it may not be there yet; without it text is split plainly.
-  func waitForFormatter() async { _ = await waitForLink(FormatRender.method) }
+  package func waitForFormatter() async { _ = await waitForLink(FormatRender.method) }
 
   /// A service is believed only within the limits it was given.
   private static func isSound(_ pieces: [FormatRender.Piece], of request: FormatRender) -> Bool {
@@ -163,16 +160,21 @@ package actor Services {
 
   // MARK: - Attachments
 
-  /// Turns a message's files into what a model takes. Without the service they are named, not included.
-  package func prepare(_ prompt: Prompt) async -> PreparedPrompt {
-    guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
+  /// Turns files into what a model takes.
+  ///
+  /// - Parameters:
+  ///   - message: the message that they belong to. Files that end the service twice are not given to it a third time.
+  ///   - spoolFolder: the folder that their paths must be beneath.
+  ///   - proxy: the proxy for downloads, if the messenger uses one.
+  ///   - hosts: the hosts that the messenger's files come from.
+  package func prepare(
+    _ attachments: [Attachment], of message: String, spoolFolder: String, proxy: String?, hosts: [String]?
+  ) async throws(ContentError) -> PreparedAttachments {
     begin(AttachmentsPrepare.method)
     defer { finish(AttachmentsPrepare.method) }
-    let identity = "prepare:\(prompt.key.conversation):\(prompt.key.id)"
+    let identity = "prepare:\(message)"
     for _ in 0..<2 {
-      guard deaths[identity, default: 0] < 2 else {
-        return named(prompt, "the attachments service did not answer for these files twice")
-      }
+      guard deaths[identity, default: 0] < 2 else { throw .unanswered }
       guard let link = await waitForLink(AttachmentsPrepare.method, wakingFor: Self.wakeLimit) else { break }
       let output = "\(link.spoolFolder)/\(UUID().uuidString)"
       do {
@@ -180,23 +182,22 @@ package actor Services {
         defer { try? FileManager.default.removeItem(atPath: output) }
         let reply = try await link.request(
           AttachmentsPrepare(
-            attachments: prompt.attachments.map(Self.named), spoolDir: prompt.spoolFolder, outputDir: output,
-            proxy: prompt.proxy,
-            hosts: prompt.hosts),
+            attachments: attachments.map(Self.named), spoolDir: spoolFolder, outputDir: output, proxy: proxy,
+            hosts: hosts),
           within: Self.prepareLimit)
-        return try assemble(prompt, reply, beneath: output)
+        return try PreparedAttachments(reply, beneath: output)
       } catch let error as ConnectionError {
         noteDeath(identity, error)
         complain(AttachmentsPrepare.method, "\(error)")
-      } catch let error as UnusableAnswer {
+      } catch let error as ContentError {
         complain(AttachmentsPrepare.method, error.description)
-        return named(prompt, error.description)
+        throw error
       } catch {
         complain(AttachmentsPrepare.method, "\(error)")
         break
       }
     }
-    return named(prompt, "the attachments service is not available")
+    throw .unavailable
   }
 
   /// A service that has just died is back within a moment: worth waiting for, since files cannot be asked for again.
@@ -213,22 +214,6 @@ package actor Services {
     return found ?? nil
   }
 
-  private func assemble(
-    _ prompt: Prompt, _ reply: AttachmentsPrepare.Reply, beneath folder: String
-  ) throws -> PreparedPrompt {
-    let images = try reply.images.map { image in
-      guard image.base64Path.hasPrefix(folder + "/"), !image.base64Path.contains("/../") else {
-        throw UnusableAnswer(description: "the attachments service named a file outside its folder")
-      }
-      guard let data = FileManager.default.contents(atPath: image.base64Path) else {
-        throw UnusableAnswer(description: "the attachments service named a file that cannot be read")
-      }
-      return PiImage(data: String(decoding: data, as: UTF8.self), mimeType: image.mime)
-    }
-    let text = [prompt.text, reply.text].filter { !$0.isEmpty }.joined(separator: "\n\n")
-    return PreparedPrompt(text: text.isEmpty && !images.isEmpty ? "[image]" : text, images: images)
-  }
-
   /// With names that may stand in what the agent is told.
   private static func named(_ attachment: Attachment) -> Attachment {
     var attachment = attachment
@@ -236,14 +221,4 @@ package actor Services {
     attachment.mime = attachment.mime.map(SafeText.fileName)
     return attachment
   }
-
-  private func named(_ prompt: Prompt, _ why: String) -> PreparedPrompt {
-    let names = prompt.attachments.map { SafeText.fileName($0.name) }.joined(separator: ", ")
-    return PreparedPrompt(text: prompt.text + "\n\n[Not included, because \(why): \(names)]", images: [])
-  }
-}
-
-/// Why the answer of a service is not used, in words for the person.
-private struct UnusableAnswer: Error {
-  let description: String
 }

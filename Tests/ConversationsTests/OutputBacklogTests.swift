@@ -5,9 +5,9 @@ import RelayStore
 import RelayWire
 import Testing
 
+@testable import Conversations
 @testable import PiRPC
 @testable import RelayModel
-@testable import Supervisor
 
 @Suite struct OutputBacklogTests {
   private func waiting(_ items: [ConversationOutput.Item]) async -> [ConversationOutput.Item] {

@@ -1,15 +1,15 @@
-internal import AgentSessions
+package import AgentSessions
 internal import FoundationEssentials
 internal import PiRPC
-internal import RelayConcurrency
-internal import RelayModel
+package import RelayConcurrency
+package import RelayModel
 internal import RelayStore
 internal import RelayWire
 
 /// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
-final class SessionWatchers: Sendable {
+package final class SessionWatchers: Sendable {
   /// How much of a session a conversation is shown.
-  enum Scope: String, Codable {
+  package enum Scope: String, Codable {
     case everything
     /// Runs that its own messages began or went into.
     case ownRuns
@@ -42,32 +42,32 @@ final class SessionWatchers: Sendable {
   /// Told when a conversation begins or ceases to watch, or a session's name or model is another.
   private let changed = Locked<(@Sendable () -> Void)?>(nil)
 
-  init(dialogs: DialogBroker, timekeeper: Timekeeper) {
+  package init(dialogs: DialogBroker, timekeeper: Timekeeper) {
     self.dialogs = dialogs
     self.timekeeper = timekeeper
   }
 
-  func whenEndedUnseen(_ told: @escaping @Sendable (MessageEnd, RunEnd) -> Void) {
+  package func whenEndedUnseen(_ told: @escaping @Sendable (MessageEnd, RunEnd) -> Void) {
     endedUnseen.withLock { $0 = told }
   }
 
-  func whenAskedUnseen(_ told: @escaping @Sendable (DialogRecord, ConversationKey) -> Void) {
+  package func whenAskedUnseen(_ told: @escaping @Sendable (DialogRecord, ConversationKey) -> Void) {
     askedUnseen.withLock { $0 = told }
   }
 
-  func whenChanged(_ told: @escaping @Sendable () -> Void) { changed.withLock { $0 = told } }
+  package func whenChanged(_ told: @escaping @Sendable () -> Void) { changed.withLock { $0 = told } }
 
   private func noteChange() { changed.withLock { $0 }?() }
 
   /// The sessions that an instance's conversations watch.
-  func sessions(watchedFrom instance: String) -> Set<String> {
+  package func sessions(watchedFrom instance: String) -> Set<String> {
     watched.withLock { watched in
       Set(watched.filter { $0.value.watchers.keys.contains { $0.instance == instance } }.keys)
     }
   }
 
   /// The conversation watches this session, and no other any more.
-  func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ scope: Scope) {
+  package func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ scope: Scope) {
     let (hasMoved, isNew) = watched.withLock { watched in
       var hasMoved = false
       for other in watched.keys where other != session {
@@ -84,7 +84,7 @@ final class SessionWatchers: Sendable {
   }
 
   /// The conversation watches as it did before, and has been shown what is open.
-  func adopt(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ view: View) {
+  package func adopt(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ view: View) {
     watched.withLock { watched in
       watched[session, default: Watched()].watchers[key] = Watcher(output: output, scope: view.scope)
       if view.isOrigin { watched[session]?.origins.insert(key) }
@@ -92,13 +92,18 @@ final class SessionWatchers: Sendable {
   }
 
   /// The part of its session that a conversation is shown.
-  struct View: Codable {
+  package struct View: Codable {
     var scope = Scope.everything
     /// The run in progress is its own, or the last was.
     var isOrigin = false
+
+    package init(scope: Scope = .everything, isOrigin: Bool = false) {
+      self.scope = scope
+      self.isOrigin = isOrigin
+    }
   }
 
-  func view(of key: ConversationKey) -> View {
+  package func view(of key: ConversationKey) -> View {
     watched.withLock { watched in
       guard let one = watched.values.first(where: { $0.watchers[key] != nil }), let watcher = one.watchers[key] else {
         return View()
@@ -107,12 +112,12 @@ final class SessionWatchers: Sendable {
     }
   }
 
-  func session(of key: ConversationKey) -> String? {
+  package func session(of key: ConversationKey) -> String? {
     watched.withLock { watched in watched.first { $0.value.watchers[key] != nil }?.key }
   }
 
   /// The conversation is gone for good.
-  func drop(_ key: ConversationKey) {
+  package func drop(_ key: ConversationKey) {
     watched.withLock { watched in
       for session in watched.keys { watched[session]?.watchers[key] = nil }
     }
@@ -120,7 +125,7 @@ final class SessionWatchers: Sendable {
   }
 
   /// Ends all watching of a session; answers who did.
-  func forget(_ session: String) -> [ConversationKey] {
+  package func forget(_ session: String) -> [ConversationKey] {
     defer { noteChange() }
     return watched.withLock { watched in
       watched.removeValue(forKey: session)?.watchers.keys.map { $0 } ?? []
@@ -148,7 +153,7 @@ final class SessionWatchers: Sendable {
     }
   }
 
-  func tell(_ session: String, _ event: SessionEvent) {
+  package func tell(_ session: String, _ event: SessionEvent) {
     note(event, of: session)
     switch event {
     case .dialogOpened(let dialog, let message):
@@ -195,19 +200,19 @@ final class SessionWatchers: Sendable {
   }
 
   /// Whether the conversation is shown what happens in the session now.
-  func shows(_ session: String, to key: ConversationKey) -> Bool {
+  package func shows(_ session: String, to key: ConversationKey) -> Bool {
     watched.withLock { $0[session]?.shows(key) == true }
   }
 
   /// The question that these words, written in a conversation now, answer.
-  func question(to key: ConversationKey, _ words: String) -> DialogRecord? {
+  package func question(to key: ConversationKey, _ words: String) -> DialogRecord? {
     guard let session = session(of: key), shows(session, to: key), let record = dialogs.first(of: session),
       record.takes(words)
     else { return nil }
     return record
   }
 
-  func settle(_ record: DialogRecord, _ outcome: DialogRecord.Outcome) {
+  package func settle(_ record: DialogRecord, _ outcome: DialogRecord.Outcome) {
     post(.settleDialog(record, outcome), to: record.session)
   }
 }

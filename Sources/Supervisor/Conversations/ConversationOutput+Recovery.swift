@@ -1,3 +1,5 @@
+internal import ContentServices
+internal import MessageDelivery
 internal import RelayModel
 internal import RelayStore
 internal import RelayText

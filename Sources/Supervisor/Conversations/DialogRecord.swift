@@ -1,14 +1,14 @@
 internal import AgentSessions
-internal import PiRPC
+package import PiRPC
 internal import RelayText
 internal import RelayWire
 
 /// A question of the agent that waits for a person's answer.
-struct DialogRecord: Codable, Sendable, Equatable {
+package struct DialogRecord: Codable, Sendable, Equatable {
   /// Opaque and short: it stands in button ids.
-  let id: String
-  let session: String
-  let dialog: PiDialog
+  package let id: String
+  package let session: String
+  package let dialog: PiDialog
   /// Seconds since 1970.
   let expires: Double?
 
@@ -87,7 +87,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
     return stride(from: 0, to: all.count, by: limits.perRow).map { Array(all[$0..<min($0 + limits.perRow, all.count)]) }
   }
 
-  enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     case answered(String, by: String)
     case unanswered(why: String)
   }
@@ -104,7 +104,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
     }
   }
 
-  enum Reading: Equatable {
+  package enum Reading: Equatable {
     case answer(PiDialogAnswer, label: String)
     /// It is no answer; `hint` says what would be.
     case unclear(hint: String)
@@ -120,7 +120,7 @@ struct DialogRecord: Codable, Sendable, Equatable {
 
   /// Reads a typed reply: a number, a label, yes or no, or the text itself. pi takes any text for a choice; a question of
   /// our own takes its options only.
-  func read(_ reply: String) -> Reading {
+  package func read(_ reply: String) -> Reading {
     let text = reply.trimmingWhitespace()
     if text.lowercased() == "/cancel" { return .answer(.cancelled, label: "cancelled") }
     switch dialog.kind {

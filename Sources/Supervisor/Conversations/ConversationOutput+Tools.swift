@@ -1,5 +1,7 @@
 internal import AgentSessions
+internal import ContentServices
 internal import FoundationEssentials
+internal import MessageDelivery
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConfig
@@ -37,7 +39,7 @@ extension ConversationOutput {
         await delivery.complete(sent, as: words, role: .notice)
       } else {
         // Its end says what could not be shown meanwhile.
-        _ = await delivery.edit(sent.message, words, streaming: true)
+        _ = await delivery.edit(delivery.composeEdit(of: sent.message, to: words, streaming: true))
       }
     } else if let text {
       guard isOver || capabilities.edit == true else { return }

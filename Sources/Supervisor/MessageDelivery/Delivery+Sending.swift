@@ -1,0 +1,253 @@
+internal import FoundationEssentials
+internal import PluginRuntime
+internal import RelayConcurrency
+internal import RelayConfig
+package import RelayModel
+internal import RelayStore
+internal import RelayTransport
+package import RelayWire
+
+// One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
+extension Delivery {
+  /// The end of an attempt.
+  enum End: Sendable, Equatable {
+    case succeeded(message: String?, mayBeRepeat: Bool)
+    case gaveUp(DeliveryAttempt.Reason)
+    /// It would be tried again after this time.
+    case postponed(Duration)
+    /// The daemon ends, or the messenger is gone for good.
+    case interrupted
+  }
+
+  /// - Parameter limit: of the tries; `nil` for the configured one.
+  func attempt(limit: Int? = nil, after tries: SendTries = SendTries()) -> DeliveryAttempt {
+    DeliveryAttempt(.init(tries: limit ?? settings.attempts), isRepeatable: true, after: tries)
+  }
+
+  /// Carries out what the attempt asks for, until it ends.
+  ///
+  /// - Parameters:
+  ///   - key: the record in which the tries are kept for a successor of this daemon.
+  ///   - mayWait: false to return instead of waiting for the next try.
+  ///   - lookUp: finds out whether the last try arrived; `nil` when interrupted.
+  ///   - send: makes one try; `nil` when interrupted.
+  func carryOut(
+    _ attempt: DeliveryAttempt, key: String? = nil, mayWait: Bool = true,
+    lookUp: () async -> DeliveryAttempt.LookUp? = { .inconclusive },
+    send: (_ marked: Bool) async -> DeliveryAttempt.Answer?
+  ) async -> End {
+    var attempt = attempt
+    var action = attempt.next(after: .begun)
+    while let current = action {
+      switch current {
+      case .send(let marked):
+        guard let answer = await send(marked) else { return .interrupted }
+        let isDelivered = if case .delivered = answer { true } else { false }
+        if Task.isCancelled, !isDelivered { return .interrupted }
+        action = attempt.next(after: .answered(answer))
+        if let key, action?.isLast == false { store.retryOutboundSoon(key, attempt.tries) }
+      case .lookUp:
+        guard let found = await lookUp() else { return .interrupted }
+        action = attempt.next(after: .lookedUp(found))
+      case .wait(let delay):
+        guard mayWait else { return .postponed(delay) }
+        guard await timekeeper.sleep(for: delay) else { return .interrupted }
+        action = attempt.next(after: .waited)
+      case .succeed(let message, let mayBeRepeat): return .succeeded(message: message, mayBeRepeat: mayBeRepeat)
+      case .giveUp(let reason): return .gaveUp(reason)
+      }
+    }
+    return .interrupted
+  }
+
+  /// Records, in one step, what is then sent one by one.
+  ///
+  /// - Parameters:
+  ///   - ending: the message whose end this reports.
+  ///   - closing: what was sent under this key needs no further change.
+  ///   - superseding: what was recorded under this key is not to be sent any more.
+  package func record(
+    _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
+  ) async -> Bool {
+    if records.isEmpty, ending == nil, closing == nil, superseding == nil { return true }
+    let end = await carryOut(attempt()) { _ in
+      do {
+        try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
+        return .delivered()
+      } catch {
+        log("\(conversation): a message is not sent before it is recorded: \(error)")
+        // Where nothing is stored any more, the message that it answers does not end either.
+        return (error as? StoreError)?.isLasting == true ? .refused("\(error)") : .notDelivered
+      }
+    }
+    if case .succeeded = end { return true }
+    return false
+  }
+
+  /// The last change of a message that has grown, with what follows it.
+  ///
+  /// - Parameter closing: what the message was sent under.
+  /// - Returns: the key to settle it by; nil when it could not be recorded.
+  package func recordLast(
+    _ text: String, of message: String, closing: String?, followedBy rest: [OutboundRecord]
+  ) async -> String? {
+    let key = UUID().uuidString
+    let record = OutboundRecord(
+      key: key, conversation: conversation, request: .edit(composeEdit(of: message, to: text)))
+    return await self.record([record] + rest, closing: closing) ? key : nil
+  }
+
+  /// Changes a message for the last time.
+  package func complete(_ sent: Sent, as text: String, role: MessageRole) async {
+    let key = await recordLast(text, of: sent.message, closing: sent.key, followedBy: [])
+    guard let key else { return }
+    _ = await resend(composeEdit(of: sent.message, to: text), key: key, after: SendTries(), role: role)
+  }
+
+  package func settle(_ key: String?, _ result: OutboundResult) {
+    if let key { store.settleOutboundSoon(key, result) }
+  }
+
+  /// Sends what an earlier daemon recorded and did not see settled.
+  ///
+  /// - Returns: false when it was given up.
+  package func resend(_ unfinished: UnfinishedOutbound) async -> Bool {
+    let record = unfinished.record
+    if case .edit(let edit) = record.request { return await resend(edit, key: record.key, after: unfinished.tries) }
+    let sent = await sendRecorded(record, mayHaveArrived: true, after: unfinished.tries)
+    return sent != nil || Task.isCancelled
+  }
+
+  /// - Parameter role: of the message.
+  func resend(_ edit: MessageEdit, key: String, after tries: SendTries, role: MessageRole = .answer) async -> Bool {
+    switch await change(edit, key: key, after: tries) {
+    case .done, .putOff, .wait, .interrupted: return true
+    case .setAside: return false
+    case .gone: return await sendInstead(edit, key: key, role: role) != nil || Task.isCancelled
+    case .rejected: return await replace(edit, key: key, role: role)
+    }
+  }
+
+  /// Sends what a message cannot be changed to say any more as a message of its own, and removes the one before.
+  private func replace(_ edit: MessageEdit, key: String, role: MessageRole) async -> Bool {
+    guard await sendInstead(edit, key: key, role: role) != nil else { return Task.isCancelled }
+    _ = await delete(edit.message)
+    return true
+  }
+
+  private func sendInstead(_ edit: MessageEdit, key: String, role: MessageRole) async -> Sent? {
+    let record = compose(edit.text, role: role)
+    return await self.record([record], superseding: key) ? await sendRecorded(record) : nil
+  }
+
+  /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
+  package func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
+    let key = unfinished.record.key
+    if let message = unfinished.message { return Sent(key: key, message: message) }
+    guard let link = await holder.wait(), let found = await lookUp(key) else { return nil }
+    if case .present(let message) = found {
+      settle(key, .sent(message: message))
+      return Sent(key: key, message: message)
+    }
+    // The platform answers a repeat of the key with what it has.
+    return link.capabilities.idempotencyKey == true
+      ? await sendRecorded(unfinished.record, after: unfinished.tries) : nil
+  }
+
+  private func perform(_ request: OutboundRecord.Request, _ link: PluginLink, marked: Bool) async throws -> String {
+    let mark = marked ? Self.repeatMark : ""
+    switch request {
+    case .message(var request):
+      if !request.text.hasPrefix(mark) { request.text = mark + request.text }
+      return try await link.request(request).message
+    case .file(var request):
+      if marked { request.caption = mark + (request.caption ?? "") }
+      return try await link.request(request, within: .seconds(120)).message
+    case .edit(let request): return try await link.request(request).message ?? request.message
+    case .dialog(var request):
+      request.text = mark + request.text
+      guard link.capabilities.buttons != nil else {
+        let plain = MessageSend(
+          key: request.key, conversation: request.conversation, text: request.text, role: .dialog)
+        return try await link.request(plain).message
+      }
+      return try await link.request(request).message
+    case .close(let request):
+      if link.capabilities.buttons != nil {
+        _ = try await link.request(request)
+      } else if link.capabilities.edit == true {
+        _ = try await link.request(
+          MessageEdit(conversation: request.conversation, message: request.message, text: request.text))
+      }
+      return request.message
+    }
+  }
+
+  /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
+  ///
+  /// - Parameter willMark: called before the text is sent with the mark of a possible repeat.
+  package func sendRecorded(
+    _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries(),
+    willMark: () -> Void = {}
+  ) async -> Sent? {
+    let key = record.key
+    // Closing a question once more shows the same.
+    let closed: String? = if case .close(let request) = record.request { request.message } else { nil }
+    let attempt = DeliveryAttempt(
+      .init(tries: settings.attempts), isRepeatable: closed != nil, after: tries, mayHaveArrived: mayHaveArrived)
+    var last: PluginLink?
+    let end = await carryOut(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
+      guard let link = await holder.wait() else { return nil }
+      last = link
+      if marked { willMark() }
+      return await DeliveryAttempt.Answer { try await perform(record.request, link, marked: marked) }
+    }
+    switch end {
+    case .succeeded(let message, let mayBeRepeat):
+      guard let message = message ?? closed else { return nil }
+      settle(key, .sent(message: message))
+      return Sent(key: key, message: message, mayBeRepeat: mayBeRepeat)
+    case .gaveUp(let reason):
+      log("\(conversation): a message could not be sent: \(reason)")
+      settle(key, .failed("\(reason)"))
+      return nil
+    case .postponed, .interrupted: return nil
+    }
+  }
+
+  /// Finds out what became of a send whose answer was lost, through the next process of the plugin.
+  private func lookUp(_ key: String, after failed: PluginLink? = nil) async -> DeliveryAttempt.LookUp? {
+    var last = failed
+    var withoutLookUp: DeliveryAttempt.LookUp?
+    let attempt = DeliveryAttempt(.init(tries: settings.attempts, crashes: 3), isRepeatable: true)
+    let end = await carryOut(attempt) { _ in
+      if let last { await outlive(last) }
+      guard let link = await holder.wait() else { return nil }
+      last = link
+      guard link.capabilities.lookup == true else {
+        // The platform refuses a second message with the same key, so it can simply be sent again.
+        withoutLookUp = link.capabilities.idempotencyKey == true ? .absent : .inconclusive
+        return .delivered()
+      }
+      let answer = await DeliveryAttempt.Answer {
+        try await link.request(MessageLookup(conversation: conversation.conversation, key: key)).message
+      }
+      // An answer that says nothing does not change by asking again.
+      if case .unreadable(let why) = answer { return .refused(why) }
+      return answer
+    }
+    switch end {
+    case .succeeded(let message, _):
+      return withoutLookUp ?? message.map { DeliveryAttempt.LookUp.present(message: $0) } ?? .absent
+    case .gaveUp: return .inconclusive
+    case .postponed, .interrupted: return nil
+    }
+  }
+
+  /// Waits a moment for a connection that has ended to leave its place.
+  private func outlive(_ link: PluginLink) async {
+    for _ in 0..<100 where holder.current === link && link.isOver {
+      guard await timekeeper.sleep(for: .milliseconds(10)) else { return }
+    }
+  }
+}

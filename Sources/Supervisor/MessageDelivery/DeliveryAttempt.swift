@@ -1,0 +1,198 @@
+package import RelayConcurrency
+package import RelayModel
+
+/// One delivery from its first try to its end: how often it is tried, when its outcome is looked up, and when it says that
+/// it may be a repeat.
+///
+/// A pure value without clock, store or connection: its owner carries out each action, and tells the value what came of it.
+package struct DeliveryAttempt: Sendable, Equatable {
+  package enum State: Sendable, Equatable {
+    case ready
+    case inFlight
+    /// The last try may have arrived.
+    case unknown
+    case waiting(Duration)
+    case done
+  }
+
+  package enum Event: Sendable, Equatable {
+    case begun
+    case answered(Answer)
+    case lookedUp(LookUp)
+    case waited
+  }
+
+  /// The result of one try.
+  package enum Answer: Sendable, Equatable {
+    /// - Parameter message: its id on the platform, where there is one.
+    case delivered(message: String? = nil)
+    /// It did not arrive for a passing reason.
+    case notDelivered
+    /// It did not arrive, and the platform names the wait before the next try.
+    case delayed(Duration)
+    case connectionLost
+    case timedOut
+    /// The platform does not know whether it arrived.
+    case unconfirmed
+    /// The plugin failed before or after the platform had it.
+    case failed(String)
+    /// It arrived; the answer cannot be understood.
+    case unreadable(String)
+    /// The message that it concerns no longer exists.
+    case gone(String)
+    /// Another try would be answered the same.
+    case refused(String)
+  }
+
+  package enum LookUp: Sendable, Equatable {
+    case present(message: String)
+    case absent
+    case inconclusive
+  }
+
+  package enum Action: Sendable, Equatable {
+    /// - Parameter marked: with the words that say that it may be a repeat.
+    case send(marked: Bool)
+    case lookUp
+    case wait(Duration)
+    case succeed(message: String?, mayBeRepeat: Bool)
+    case giveUp(Reason)
+
+    package var isLast: Bool {
+      switch self {
+      case .succeed, .giveUp: true
+      case .send, .lookUp, .wait: false
+      }
+    }
+  }
+
+  package enum Reason: Sendable, Equatable, CustomStringConvertible {
+    case refused(String)
+    case gone(String)
+    /// It arrived in a form that nobody knows, and cannot be changed any more.
+    case unreadable(String)
+    case crashes(Int)
+    case triesUsedUp(Int)
+
+    package var description: String {
+      switch self {
+      case .refused(let why), .gone(let why), .unreadable(let why): why
+      case .crashes(let count): "the messenger exited or did not answer \(count) times over it"
+      case .triesUsedUp(let count): "given up after \(count) tries"
+      }
+    }
+  }
+
+  package struct Limits: Sendable, Equatable {
+    package var tries: Int
+    /// Crashes of the messenger after which the request is taken to be their cause.
+    package var crashes: Int
+
+    package init(tries: Int, crashes: Int = 2) {
+      self.tries = tries
+      self.crashes = crashes
+    }
+  }
+
+  package static let backoff = ExponentialBackoff(from: .milliseconds(250), to: .seconds(30))
+
+  package private(set) var state = State.ready
+  /// The tries so far, and the wait before the next, for a successor of this daemon.
+  package private(set) var tries: SendTries
+  private let limits: Limits
+  /// A second try does no harm: the request says how something is to be, and adds nothing.
+  private let isRepeatable: Bool
+  private var crashes = 0
+  private var isMarked = false
+  private var mustLookUp: Bool
+  /// The reason why the last answer could not be understood.
+  private var unreadable: String?
+
+  /// - Parameters:
+  ///   - tries: made by an earlier daemon.
+  ///   - mayHaveArrived: the last of them may have succeeded.
+  package init(
+    _ limits: Limits, isRepeatable: Bool, after tries: SendTries = SendTries(), mayHaveArrived: Bool = false
+  ) {
+    self.limits = limits
+    self.isRepeatable = isRepeatable
+    self.tries = tries
+    mustLookUp = mayHaveArrived && !isRepeatable
+  }
+
+  /// - Returns: the action to carry out now; `nil` for an event that does not belong to the state, which changes nothing.
+  package mutating func next(after event: Event) -> Action? {
+    switch (state, event) {
+    case (.ready, .begun): tries.wait > .zero ? wait(tries.wait) : goOn()
+    case (.waiting, .waited): goOn()
+    case (.inFlight, .answered(let answer)): take(answer)
+    case (.unknown, .lookedUp(let result)): take(result)
+    default: nil
+    }
+  }
+
+  private mutating func goOn() -> Action {
+    if mustLookUp {
+      state = .unknown
+      return .lookUp
+    }
+    guard tries.failed < limits.tries else { return end(.giveUp(.triesUsedUp(limits.tries))) }
+    state = .inFlight
+    return .send(marked: isMarked)
+  }
+
+  private mutating func take(_ answer: Answer) -> Action {
+    switch answer {
+    case .delivered(let message): return end(.succeed(message: message, mayBeRepeat: isMarked))
+    case .notDelivered: return tryAgain(after: backoff(tries.failed))
+    case .delayed(let delay): return tryAgain(after: delay)
+    case .refused(let why): return end(.giveUp(.refused(why)))
+    case .gone(let why): return end(.giveUp(.gone(why)))
+    case .failed(let why) where isRepeatable: return end(.giveUp(.refused(why)))
+    // The result, whatever it says, says that it is done.
+    case .unreadable where isRepeatable: return end(.succeed(message: nil, mayBeRepeat: false))
+    case .connectionLost: crashes += 1
+    // An edit over which the messenger hangs is as harmful as one that ends it.
+    case .timedOut where isRepeatable: crashes += 1
+    case .unreadable(let why): unreadable = why
+    // The platform may be in doubt any number of times: only crashes are counted.
+    case .timedOut, .unconfirmed, .failed: break
+    }
+    if crashes >= limits.crashes { return end(.giveUp(.crashes(crashes))) }
+    if isRepeatable { return tryAgain(after: backoff(tries.failed)) }
+    tries = SendTries(failed: tries.failed + 1)
+    mustLookUp = true
+    return goOn()
+  }
+
+  private mutating func take(_ result: LookUp) -> Action {
+    mustLookUp = false
+    switch result {
+    case .present(let message): return end(.succeed(message: message, mayBeRepeat: false))
+    case .absent: break
+    case .inconclusive: isMarked = true
+    }
+    // It was sent in some form: once more would show it twice.
+    if let unreadable, isMarked || tries.failed > 1 { return end(.giveUp(.unreadable(unreadable))) }
+    unreadable = nil
+    guard tries.failed < limits.tries, tries.failed > 1 else { return goOn() }
+    return wait(backoff(tries.failed - 1))
+  }
+
+  private mutating func tryAgain(after delay: Duration) -> Action {
+    tries = SendTries(failed: tries.failed + 1, wait: delay)
+    return tries.failed < limits.tries ? wait(delay) : end(.giveUp(.triesUsedUp(limits.tries)))
+  }
+
+  private mutating func wait(_ delay: Duration) -> Action {
+    state = .waiting(delay)
+    return .wait(delay)
+  }
+
+  private mutating func end(_ action: Action) -> Action {
+    state = .done
+    return action
+  }
+
+  private func backoff(_ count: Int) -> Duration { Self.backoff.wait(count) }
+}
