@@ -21,21 +21,24 @@ extension Session {
     try requireOpen()
     if let connection, !connection.child.hasEnded { return connection }
     connection = nil
+    let request = SlotRequest()
+    slotRequest = request
+    defer { slotRequest = nil }
     if let leaving {
       _ = await leaving.child.exit()
       self.leaving = nil
     }
     activity = .starting
-    var place: Int?
+    var slot: AgentSlot?
     do {
-      let entered = try await dependencies.places.enter(id) { [emit] in
+      let entered = try await dependencies.places.enter(request) { [emit] in
         emit(.notice("⏳ All agents are busy; this starts when one is free. /stop gives up."))
       }
-      place = entered
+      slot = entered
       try requireOpen()
       // It looks into folders and starts a process: not on the loop.
       let connection = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await start(entered) }
-      await dependencies.places.started(entered)
+      await entered.started()
       if closed {
         await stopAgent()
         try requireOpen()
@@ -43,14 +46,14 @@ extension Session {
       activity = .idle
       return connection
     } catch {
-      if let place { await dependencies.places.ended(place) }
+      await slot?.release()
       connection = nil
       activity = .stopped
       throw error
     }
   }
 
-  private func start(_ place: Int) async throws -> PiConnection {
+  private func start(_ slot: AgentSlot) async throws -> PiConnection {
     let program = try await dependencies.agents.program()
     agent = program
     try requireOpen()
@@ -73,9 +76,9 @@ extension Session {
       directory: directory)
     let connection = try await connect(request, log)
     self.connection = connection
-    self.place = place
+    self.slot = slot
     commands = nil
-    taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, place: place) }
+    taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, marker: marker, slot: slot) }
     do {
       learn(try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self), through: connection)
     } catch {
@@ -162,10 +165,10 @@ extension Session {
     activity = .stopped
     cancelDialogs("the agent was ended")
     let number = runNumber
-    let place = place
+    let slot = slot
     let exit = await connection.stop()
-    // Before who waits for the place is told that there is none.
-    if let place { await dependencies.places.ended(place) }
+    // Before those who wait for the slot are told that there is none.
+    await slot?.release()
     // A run that was in progress, as when the session is closed, ends with it; one that has begun since does not.
     if run != nil, runNumber == number { endRun(.died(exit, connection.lastError)) }
   }

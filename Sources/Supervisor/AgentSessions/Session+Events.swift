@@ -10,7 +10,7 @@ internal import RelayTransport
 
 // What pi says, turned into what watchers are told and into the end of runs.
 extension Session {
-  func listen(to connection: PiConnection, marker: String, place: Int) async {
+  func listen(to connection: PiConnection, marker: String, slot: AgentSlot) async {
     while let item = await connection.incoming.next() {
       switch item {
       case .text(let text): emit(.text(text))
@@ -27,7 +27,7 @@ extension Session {
         _ = guardian.endLeftovers(of: marker, signal: SIGKILL)
       }
     }
-    await dependencies.places.ended(place)
+    await slot.release()
     await connection.readErrors()
     ended(connection, exit)
   }

@@ -92,10 +92,10 @@ extension Session {
     activity = run == nil ? .idle : .working
     if run != nil { runNumber += 1 }
     for dialog in handover.dialogs { keepOpen(dialog, waited: handover.waited?[dialog.id] ?? .zero) }
-    let place = await dependencies.places.adopt()
-    self.place = place
+    let slot = await dependencies.places.adopt()
+    self.slot = slot
     taskScope.add(on: EventLoop.shared) { [self] in
-      await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)
+      await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", slot: slot)
     }
     try connection.start()
   }

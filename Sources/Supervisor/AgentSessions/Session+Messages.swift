@@ -157,7 +157,7 @@ extension Session {
     // Too late: it ends only if it turns out not to have arrived.
     guard let reaction = run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
     withdrawQuestions("the message was withdrawn")
-    await dependencies.places.giveUp(id)
+    slotRequest?.cancel()
     return .done
   }
 }

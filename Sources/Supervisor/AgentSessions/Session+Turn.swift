@@ -91,6 +91,8 @@ extension Session {
   private func startAgent(_ turn: inout Turn) async -> MessageLifecycle.Event {
     // An earlier try's report of its end says nothing about this one.
     earlyEnding = nil
+    // Stopped before it began to start.
+    if run?.prompt.life.evidence.interruption == .aborting { return .agentUnavailable }
     do {
       turn.connection = try await connected()
       return .agentReady

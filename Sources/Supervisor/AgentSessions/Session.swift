@@ -57,8 +57,10 @@ package actor Session {
   var isRestored: Bool
   var activity = SessionStatus.Activity.stopped
   package var connection: PiConnection?
-  /// The place of the running agent.
-  var place: Int?
+  /// The slot of the running agent.
+  var slot: AgentSlot?
+  /// The wait for a slot, from before its beginning on; `nil` where no agent is being started.
+  var slotRequest: SlotRequest?
   /// The compaction under way, from the start of its agent on; nil where there is none.
   var compaction: Compaction?
   /// A process that has been told to go; the next one waits for it, since two writers would fork pi's session file.
@@ -172,14 +174,14 @@ package actor Session {
       guard compaction != nil else { return .nothing }
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
       compaction = .stopped
-      await dependencies.places.giveUp(id)
+      slotRequest?.cancel()
       await stopAgent()
       return .compaction
     }
     // A step of the turn that has not reached pi yet ends with this.
     run?.prompt.life.take(.aborted)
     withdrawQuestions("the run was stopped")
-    await dependencies.places.giveUp(id)
+    slotRequest?.cancel()
     guard let connection else { return .run }
     cancelDialogs("the run was stopped")
     let steering = run?.removeSteering() ?? []
@@ -304,7 +306,7 @@ package actor Session {
     run?.prompt.life.take(.aborted)
     withdrawQuestions("the session was closed")
     wakes.close()
-    await dependencies.places.giveUp(id)
+    slotRequest?.cancel()
     for work in dropped {
       switch work {
       case .prompt(var prompt):
@@ -358,7 +360,7 @@ package actor Session {
     queue = []
     withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
-    await dependencies.places.giveUp(id)
+    slotRequest?.cancel()
     cancelDialogs("pi-relayd is stopping, and the agent with it")
     await stopAgent()
     if !workIsOver { await withCheckedContinuation { workWaiters.append($0) } }
