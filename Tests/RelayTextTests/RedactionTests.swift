@@ -107,7 +107,7 @@ import Testing
     let title = String(repeating: "x", count: 112) + " ACME-123456"
     let dialog = PiDialog(
       id: "1", kind: .select, title: title, options: [String(repeating: "y", count: 70) + " ACME-654321"])
-    let record = DialogRecord(id: "1", session: "s", dialog: dialog, expires: nil)
+    let record = DialogRecord(id: "1", session: "s", dialog: dialog, isOwn: false, expires: nil)
     let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
     let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
     let closings = [

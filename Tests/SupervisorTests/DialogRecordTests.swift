@@ -5,9 +5,12 @@ import Testing
 @testable import Supervisor
 
 @Suite struct DialogRecordTests {
-  private func record(_ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"]) -> DialogRecord {
+  private func record(
+    _ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"], isOwn: Bool = false
+  ) -> DialogRecord {
     DialogRecord(
-      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options), expires: nil)
+      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options), isOwn: isOwn,
+      expires: nil)
   }
 
   @Test func `a choice takes an option, its number, or words of one's own`() {
@@ -35,7 +38,7 @@ import Testing
   }
 
   @Test func `a question of our own takes its options only`() {
-    let record = record("relay-question-1", title: "Run again?", ["Run again", "Drop"])
+    let record = record(title: "Run again?", ["Run again", "Drop"], isOwn: true)
     guard case .unclear(let hint) = record.read("perhaps later") else {
       Issue.record("it was taken for an answer")
       return

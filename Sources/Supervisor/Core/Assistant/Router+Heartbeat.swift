@@ -65,7 +65,7 @@ extension Router {
       switch event {
       case .messageEnded(let message) where message.role == "assistant": text = message.text
       // Nobody is there to be asked.
-      case .dialogOpened(let dialog, _): _ = await session.answer(dialog.id, .cancelled)
+      case .dialogOpened(let question, _): _ = await session.answer(question.dialog.id, .cancelled)
       case .runEnded(_, .completed, _): return .success(text)
       case .runEnded(_, .failed(let why), _), .runEnded(_, .forgotten(let why, _), _):
         return .failure(HeartbeatProblem(description: why))
