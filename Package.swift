@@ -277,8 +277,8 @@ let package = Package(
     .testTarget(
       name: "AgentSessionsTests",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-demo-agent",
+        "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-demo-agent",
       ], swiftSettings: strict),
     .testTarget(
       name: "PluginRuntimeTests",

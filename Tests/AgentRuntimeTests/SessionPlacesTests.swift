@@ -2,16 +2,40 @@ import Testing
 
 @testable import AgentRuntime
 
-@Suite struct SessionPlacesTests {
-  @Test func `a place that is given back twice admits one more and not two`() async throws {
+@Suite(.timeLimit(.minutes(1))) struct SessionPlacesTests {
+  @Test func `a slot that is given back twice admits one more and not two`() async throws {
     let places = SessionPlaces(maximum: 8, maximumStarting: 1)
-    let first = try await places.enter("a")
-    await places.started(first)
+    let first = try await places.enter(SlotRequest())
+    await first.started()
     // The session is closed while it starts: whoever notices gives everything back.
-    await places.started(first)
-    await places.ended(first)
-    await places.ended(first)
-    _ = try await places.enter("b")
+    await first.started()
+    await first.release()
+    await first.release()
+    _ = try await places.enter(SlotRequest())
     #expect(await places.startingCount == 1)
+  }
+
+  @Test func `a request that is cancelled before it waits is refused at once`() async throws {
+    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let first = try await places.enter(SlotRequest())
+    let request = SlotRequest()
+    request.cancel()
+    await #expect(throws: AgentUnavailable.self) { try await places.enter(request) }
+    await first.release()
+    _ = try await places.enter(SlotRequest())
+  }
+
+  @Test func `a cancelled request passes its wake on to the next one`() async throws {
+    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let first = try await places.enter(SlotRequest())
+    let (cancelled, waits) = (SlotRequest(), SlotRequest())
+    let refused = Task { try await places.enter(cancelled) }
+    while await places.waitingCount < 1 { await Task.yield() }
+    let slot = Task { try await places.enter(waits) }
+    while await places.waitingCount < 2 { await Task.yield() }
+    cancelled.cancel()
+    await first.release()
+    await #expect(throws: AgentUnavailable.self) { try await refused.value }
+    try await slot.value.release()
   }
 }

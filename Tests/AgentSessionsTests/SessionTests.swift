@@ -54,7 +54,7 @@ import Testing
 
   /// The next question.
   private func question(_ events: Mailbox<SessionEvent>) async throws -> PiDialog {
-    while let event = await events.next() { if case .dialogOpened(let dialog, _) = event { return dialog } }
+    while let event = await events.next() { if case .dialogOpened(let question, _) = event { return question.dialog } }
     throw CancellationError()
   }
 

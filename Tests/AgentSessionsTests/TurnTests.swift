@@ -17,22 +17,19 @@ import Testing
 
 extension Session {
   fileprivate func begin(_ prompt: Prompt, steering: [Prompt] = []) {
-    run = SessionRun(prompt: prompt)
-    runNumber += 1
-    for one in steering { run?.steer(one, text: one.text) }
+    current.begin(prompt, now: .zero)
+    for one in steering { current.run?.steer(one, text: one.text) }
   }
 
-  fileprivate func withdrawSteered(_ key: MessageKey) { _ = run?.withdrawSteering(key) }
+  fileprivate func withdrawSteered(_ key: MessageKey) { _ = current.run?.withdrawSteering(key) }
 
   fileprivate func agentExitsWhilePreparing() async -> MessageLifecycle.Next {
     await take(.agentExited(wasGiven: false))
   }
 
-  fileprivate func requeueSteering() async { await requeue(run?.removeSteering() ?? []) }
+  fileprivate func requeueSteering() async { await requeue(current.run?.removeSteering() ?? []) }
 
-  fileprivate var waiting: [MessageKey] {
-    queue.compactMap { if case .prompt(let prompt) = $0 { prompt.key } else { nil } }
-  }
+  fileprivate var waiting: [MessageKey] { queue.keys }
 }
 
 /// A session's turns at moments that an agent does not reach by itself.
@@ -154,7 +151,7 @@ extension Session {
   /// How the message ended, or the question that was asked about it.
   private func outcome(of key: MessageKey, _ events: Mailbox<SessionEvent>) async -> String {
     while let event = await events.next() {
-      if case .dialogOpened(let dialog, _) = event { return "asked: \(dialog.title)" }
+      if case .dialogOpened(let question, _) = event { return "asked: \(question.dialog.title)" }
       if case .runEnded(key, let end, _) = event { return "\(end)" }
     }
     return "nothing"

@@ -6,9 +6,12 @@ import Testing
 @testable import RelayText
 
 @Suite struct DialogRecordTests {
-  private func record(_ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"]) -> DialogRecord {
+  private func record(
+    _ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"], isOwn: Bool = false
+  ) -> DialogRecord {
     DialogRecord(
-      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options), expires: nil)
+      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options), isOwn: isOwn,
+      expires: nil)
   }
 
   @Test func `a choice takes an option, its number, or words of one's own`() {
@@ -36,7 +39,7 @@ import Testing
   }
 
   @Test func `a question of our own takes its options only`() {
-    let record = record("relay-question-1", title: "Run again?", ["Run again", "Drop"])
+    let record = record(title: "Run again?", ["Run again", "Drop"], isOwn: true)
     guard case .unclear(let hint) = record.read("perhaps later") else {
       Issue.record("it was taken for an answer")
       return
@@ -64,7 +67,7 @@ import Testing
     let title = String(repeating: "x", count: 112) + " ACME-123456"
     let dialog = PiDialog(
       id: "1", kind: .select, title: title, options: [String(repeating: "y", count: 70) + " ACME-654321"])
-    let record = DialogRecord(id: "1", session: "s", dialog: dialog, expires: nil)
+    let record = DialogRecord(id: "1", session: "s", dialog: dialog, isOwn: false, expires: nil)
     let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
     let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
     let closings = [

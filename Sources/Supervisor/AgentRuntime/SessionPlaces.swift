@@ -5,9 +5,7 @@ package actor SessionPlaces {
   private var taken: Set<Int> = []
   private var next = 0
   private var starting: Set<Int> = []
-  private var waiting: [(session: String, continuation: CheckedContinuation<Void, Never>)] = []
-  private var entering: Set<String> = []
-  private var givenUp: Set<String> = []
+  private var waiting: [SlotRequest] = []
   private var isClosed = false
   /// Asked to end an idle agent so that another can start.
   private var evict: (@Sendable () async -> Void)?
@@ -25,29 +23,30 @@ package actor SessionPlaces {
 
   var startingCount: Int { starting.count }
 
+  var waitingCount: Int { waiting.count }
+
   /// Whether the next to start has to wait.
   private var hasNoRoom: Bool { isFull || starting.count >= maximumStarting }
 
-  /// Waits for a place to start in, unless `giveUp` is called. `started` must follow, and `ended` when the agent has; each
-  /// counts once for a place, however often it is called.
+  /// Waits for a slot to start in, unless the request is cancelled. `started` must follow, and `release` when the agent has
+  /// ended.
   ///
-  /// - Parameter waits: told once, when every place is taken by an agent at work.
-  package func enter(_ session: String, waits: @Sendable () -> Void = {}) async throws -> Int {
-    givenUp.remove(session)
-    entering.insert(session)
-    defer { entering.remove(session) }
+  /// - Parameter waits: told once, when every slot is taken by an agent at work.
+  /// - Throws: `AgentUnavailable` when the request is cancelled, or nothing is started any more.
+  package func enter(_ request: SlotRequest, waits: @Sendable () -> Void = {}) async throws -> AgentSlot {
     var hasTold = false
-    while !isClosed, hasNoRoom {
+    while !isClosed, hasNoRoom, !request.isCancelled {
       if isFull { await evict?() }
-      guard !isClosed, hasNoRoom, !givenUp.contains(session) else { break }
+      guard !isClosed, hasNoRoom, !request.isCancelled else { break }
       if isFull, !hasTold {
         hasTold = true
         waits()
       }
-      await withCheckedContinuation { waiting.append((session, $0)) }
-      if givenUp.contains(session) { break }
+      waiting.append(request)
+      await request.wait()
+      waiting.removeAll { $0 === request }
     }
-    if givenUp.remove(session) != nil {
+    if request.isCancelled {
       // The wake may have been meant for a start: the next in line has it.
       wake()
       throw AgentUnavailable(description: "stopped before an agent was free")
@@ -56,31 +55,23 @@ package actor SessionPlaces {
     next += 1
     taken.insert(next)
     starting.insert(next)
-    return next
+    return AgentSlot(number: next, places: self)
   }
 
-  /// The place of an agent that runs already.
-  package func adopt() -> Int {
+  /// The slot of an agent that runs already.
+  package func adopt() -> AgentSlot {
     next += 1
     taken.insert(next)
-    return next
+    return AgentSlot(number: next, places: self)
   }
 
-  /// The session no longer wants to start.
-  package func giveUp(_ session: String) {
-    guard entering.contains(session) else { return }
-    givenUp.insert(session)
-    guard let index = waiting.firstIndex(where: { $0.session == session }) else { return }
-    waiting.remove(at: index).continuation.resume()
+  func started(_ slot: Int) {
+    if starting.remove(slot) != nil { wake() }
   }
 
-  package func started(_ place: Int) {
-    if starting.remove(place) != nil { wake() }
-  }
-
-  package func ended(_ place: Int) {
-    started(place)
-    if taken.remove(place) != nil { wake() }
+  func ended(_ slot: Int) {
+    started(slot)
+    if taken.remove(slot) != nil { wake() }
   }
 
   /// An agent has nothing to do: it may make room for one that waits.
@@ -91,12 +82,12 @@ package actor SessionPlaces {
   /// Nothing is started any more.
   package func close() {
     isClosed = true
-    for waiter in waiting { waiter.continuation.resume() }
+    for request in waiting { request.wake() }
     waiting = []
   }
 
   private func wake() {
     guard !waiting.isEmpty else { return }
-    waiting.removeFirst().continuation.resume()
+    waiting.removeFirst().wake()
   }
 }

@@ -1,5 +1,4 @@
 internal import AgentRuntime
-internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
@@ -22,34 +21,6 @@ extension Session {
         + "not run again by itself; write it again if it is still wanted.", message)
   }
 
-  /// pi writes a session's file with the first answer, not with the first message. False where the file's place is not
-  /// known for certain.
-  private func hasSavedNothing() async -> Bool {
-    if let file = state?.sessionFile {
-      return await withTaskExecutorPreference(globalConcurrentExecutor) { access(file, F_OK) != 0 }
-    }
-    let program: AgentProgram
-    do { program = try await dependencies.agents.program() } catch { return false }
-    let launch = launch(of: program)
-    return await withTaskExecutorPreference(globalConcurrentExecutor) { launch.hasSavedNothing }
-  }
-
-  /// Whether the transcript has a message that an earlier process of the agent may have taken.
-  func lookUpTranscript(for prompt: Prompt, _ connection: PiConnection) async -> TranscriptLookup {
-    var found = holdings?.removeValue(forKey: prompt.key)
-    if found == nil { found = await lookUp(after: prompt.life.evidence.position, connection) }
-    guard found == .absent, await mayBeCommandOfExtension(prompt.text) else { return found ?? .inconclusive }
-    return .inconclusive
-  }
-
-  /// Such a command is carried out without an entry: that there is none proves nothing.
-  func mayBeCommandOfExtension(_ text: String) async -> Bool {
-    guard text.hasPrefix("/") else { return false }
-    guard let commands = await toldCommands() else { return true }
-    let name = text.dropFirst().prefix { !$0.isWhitespace }
-    return commands.contains { $0.name == name && $0.source == "extension" }
-  }
-
   /// Steering messages that the run ended without wait for a turn of their own, but for those that have been taken back.
   func requeue(_ steering: [SessionRun.Leftover]) async {
     var waiting: [(prompt: Prompt, change: StageChange?)] = []
@@ -63,7 +34,7 @@ extension Session {
       }
     }
     // Before anything is awaited: an edit, a withdrawal or a close must find them in the queue.
-    for one in waiting.reversed() { queue.prepend(.prompt(one.prompt)) }
+    queue.prepend(waiting.map(\.prompt))
     for prompt in notTaken { await endNotTaken(prompt) }
     for one in waiting { if let change = one.change { await advance(one.prompt.key, change) } }
   }
@@ -77,7 +48,7 @@ extension Session {
   /// Ends steering messages with the run that they were written to.
   func dropAll(_ steering: [SessionRun.Leftover]) async {
     for var left in steering {
-      guard case .end(let conclusion)? = left.prompt.life.take(.aborted)?.next else { continue }
+      guard let conclusion = left.prompt.abort() else { continue }
       await store(MessageEnd(left.prompt.key, conclusion))
       emit(.messageWithdrawn(left.prompt.key))
     }
@@ -88,14 +59,13 @@ extension Session {
     if conclusion.outcome == .stopped || end == .aborted && conclusion.stage == .dropped {
       await store(MessageEnd(prompt.key, conclusion, outcome: end.outcome))
     }
-    run?.creditUnknownUserMessages()
-    let taken = run?.takeTaken() ?? []
-    let left = run?.removeSteering() ?? []
-    run = nil
-    isToForget = memory?.span == .oneMessage
-    lastWork = dependencies.timekeeper.wallTime()
-    earlyEnding = nil
-    if connection != nil { activity = .idle }
+    current.run?.creditUnknownUserMessages()
+    let taken = current.run?.takeTaken() ?? []
+    let left = current.run?.removeSteering() ?? []
+    current.finish()
+    current.forgetEnd()
+    retention.messageEnded(now: dependencies.timekeeper.wallTime())
+    agent.runEnded()
     cancelDialogs("the run has ended")
     withdrawQuestions("the run has ended")
     for prompt in taken { emit(.messageTaken(prompt.key)) }
@@ -103,7 +73,7 @@ extension Session {
     emit(.runEnded(prompt.key, end, conclusion))
     if !left.isEmpty {
       // pi may hold copies for its next prompt; they live in its memory only.
-      if closed, !isParked { await dropAll(left) } else { await requeue(left) }
+      if !phase.isOpen, !phase.isForShutdown { await dropAll(left) } else { await requeue(left) }
       await stopAgent()
     }
   }

@@ -10,7 +10,7 @@ internal import RelayTransport
 
 // What pi says, turned into what watchers are told and into the end of runs.
 extension Session {
-  func listen(to connection: PiConnection, marker: String, place: Int) async {
+  func listen(to connection: PiConnection, slot: AgentSlot) async {
     while let item = await connection.incoming.next() {
       switch item {
       case .text(let text): emit(.text(text))
@@ -24,59 +24,53 @@ extension Session {
     if settings.leftovers == .kill, let guardian = dependencies.guardian {
       // Looks at every process there is: not on the loop.
       await withTaskExecutorPreference(globalConcurrentExecutor) {
-        _ = guardian.endLeftovers(of: marker, signal: SIGKILL)
+        _ = guardian.endLeftovers(of: context.marker, signal: SIGKILL)
       }
     }
-    await dependencies.places.ended(place)
+    await slot.release()
     await connection.readErrors()
     ended(connection, exit)
   }
 
   private func ended(_ connection: PiConnection, _ exit: ChildExit) {
     // One that was told to go has been accounted for.
-    guard self.connection === connection else { return }
-    self.connection = nil
-    activity = .stopped
+    guard agent.exited(connection) else { return }
     withdrawDialogs("the agent has ended")
-    endRun(.died(exit, connection.lastError))
+    current.reportEnd(.died(exit, connection.lastError))
     wakes.post(())
   }
 
   private func take(_ event: PiEvent, _ connection: PiConnection) async {
-    if SessionRun.continues(event) { quietNumber += 1 }
-    if case .agentStart = event, run != nil {
-      if activity != .compacting { activity = .working }
+    if case .agentStart = event, let run = current.run {
+      agent.runStarted()
       emit(.agentStarted)
       // What was queued inside pi runs on after an abort; it is stopped too.
-      if run?.aborting == true { taskScope.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
+      if run.aborting { taskScope.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
     }
-    if case .agentEnd(.some) = event { settles = true }
-    let settles = self.settles ?? connection.sendsWholeMessages.map { !$0 }
-    let wasAccepted = run?.accepted ?? false
-    let verdict = run?.take(event, settles: settles) ?? .goesOn
-    if !wasAccepted, run?.accepted == true { _ = await take(.userMessageSeen) }
-    if case .messageStart("user", _) = event, let prompt = run?.mayBeTaken { emit(.messageMayBeTaken(prompt.key)) }
-    for taken in run?.takeTaken() ?? [] { emit(.messageTaken(taken.key)) }
+    facts.note(event)
+    let wasAccepted = current.run?.accepted ?? false
+    let verdict = current.take(event, settles: facts.settles ?? connection.sendsWholeMessages.map { !$0 })
+    if !wasAccepted, current.run?.accepted == true { _ = await take(.userMessageSeen) }
+    if case .messageStart("user", _) = event, let prompt = current.run?.mayBeTaken {
+      emit(.messageMayBeTaken(prompt.key))
+    }
+    for taken in current.run?.takeTaken() ?? [] { emit(.messageTaken(taken.key)) }
     report(event, connection)
     switch verdict {
     case .goesOn: break
-    case .over(let end): endRun(.ended(end))
+    case .over(let end): current.reportEnd(.ended(end))
     case .overUnlessContinued: endWhenQuiet()
     }
   }
 
   private func endWhenQuiet() {
-    quietNumber += 1
-    let mine = quietNumber
+    let moment = current.beginQuietMoment()
     taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
-      if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietly(mine) }
+      if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietMoment(moment) }
     }
   }
 
-  private func endQuietly(_ mine: Int) {
-    guard quietNumber == mine, let run else { return }
-    endRun(.ended(run.end))
-  }
+  private func endQuietMoment(_ moment: CurrentWork.QuietMoment) { current.endQuietMoment(moment) }
 
   private func report(_ event: PiEvent, _ connection: PiConnection) {
     switch event {
@@ -86,8 +80,8 @@ extension Session {
       emit(.toolEnded(id: id, name: name, failed: failed, images: images))
     case .dialog(let dialog): open(dialog, connection)
     case .response(let response):
-      if !response.success, run?.accepted == false {
-        endRun(.ended(.failed(response.error ?? "the agent refused the message")))
+      if !response.success, current.run?.accepted == false {
+        current.reportEnd(.ended(.failed(response.error ?? "the agent refused the message")))
       }
     case .sessionName(let name?):
       if !name.isEmpty, name != self.name {
@@ -95,9 +89,9 @@ extension Session {
         emit(.nameOrModelChanged)
       }
     // The caller that waits for the answer tells of a compaction that was asked for.
-    case .compactionStart where activity == .compacting: break
+    case .compactionStart where agent.isCompacting: break
     case .compactionEnd:
-      if activity != .compacting { tell(of: event) }
+      if !agent.isCompacting { tell(of: event) }
       resumeHandling()
     default: tell(of: event)
     }

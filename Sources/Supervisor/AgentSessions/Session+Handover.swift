@@ -3,8 +3,6 @@ internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
-internal import RelayHome
-internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
@@ -42,61 +40,47 @@ extension Session {
 
   /// Hears nothing more of its agent until `resume`.
   func hold() async -> Hold {
-    guard !closed, leaving?.child.hasEnded != false else { return .busy }
-    if awaitsDecision { return waitsForCompaction ? .busy : .asking(connection?.child.handover) }
+    guard phase.isOpen else { return .busy }
+    if case .leaving(let connection) = agent, !connection.child.hasEnded { return .busy }
+    if questions.awaitsDecision { return queue.hasCompaction ? .busy : .asking(connection?.child.handover) }
     // The next program asks again if the agent stays silent.
-    if let silenceQuestion { withdrawQuestion(silenceQuestion, "pi-relayd was upgraded") }
+    if let silence = questions.silence { withdrawQuestion(silence, "pi-relayd was upgraded") }
     guard let connection else {
-      return run == nil && queue.isEmpty && activity == .stopped ? .asleep : .busy
+      return current.isNothing && queue.isEmpty && agent.activity == .stopped ? .asleep : .busy
     }
-    guard let agent, let handover = await connection.hold(), self.connection === connection, isBetweenEvents else {
+    guard let program = facts.program, let handover = await connection.hold(), self.connection === connection,
+      isBetweenEvents
+    else {
       return .busy
     }
     let now = dependencies.timekeeper.now()
+    let dialogs = questions.openDialogs
     return .ready(
       SessionHandover(
-        id: id, connection: handover, program: agent, state: state, lastLeaf: lastLeaf, settles: settles,
-        restarts: restarts, dialogs: openDialogs.values.map(\.dialog),
-        waited: openDialogs.mapValues { now - $0.began }, run: run?.handedOver(now: now)))
+        id: id, connection: handover, program: program, state: facts.state, lastLeaf: transcript.lastEntry,
+        settles: facts.settles, restarts: facts.restarts, dialogs: dialogs.map(\.dialog),
+        waited: Dictionary(uniqueKeysWithValues: dialogs.map { ($0.dialog.id, now - $0.began) }),
+        run: current.run?.handedOver(now: now)))
   }
 
   /// Idle, or in a run of which nothing but events is to come.
   private var isBetweenEvents: Bool {
-    guard let run else { return activity == .idle && queue.isEmpty }
+    guard let run = current.run else { return agent.isIdle && queue.isEmpty }
     // One whose turn has ended may be over within a moment, which only this program notices.
-    return run.accepted && run.takesSteering && runWaiter != nil && !waitsForCompaction
-  }
-
-  private var waitsForCompaction: Bool {
-    queue.contains { if case .compact = $0 { true } else { false } }
+    return run.accepted && run.takesSteering && current.isEndAwaited && !queue.hasCompaction
   }
 
   func resume() { connection?.resume() }
 
   /// Goes on with the agent of the program before. Before `work` begins.
   func adopt(_ handover: SessionHandover) async throws {
-    let log = LogFile(path: dependencies.folders.log("session-\(id)"), limits: dependencies.logLimits)
-    let connection = try PiConnection(
-      handover.connection, guardian: dependencies.guardian, log: log, wantsToolImages: wantsToolImages,
-      clock: dependencies.timekeeper.clock, text: { [emit] in emit(.text($0)) })
-    self.connection = connection
-    isRestored = false
-    holdings = nil
-    agent = handover.program
+    let (connection, slot) = try await adoptAgent(handover.connection, isWorking: handover.run != nil)
+    facts.adopt(handover.program, settles: handover.settles, restarts: handover.restarts)
+    transcript.adopt(lastEntry: handover.lastLeaf)
     if let state = handover.state { learn(state, through: connection) }
-    lastLeaf = handover.lastLeaf
-    settles = handover.settles
-    restarts = handover.restarts
-    run = handover.run
-    run?.adopt(now: dependencies.timekeeper.now())
-    activity = run == nil ? .idle : .working
-    if run != nil { runNumber += 1 }
+    if let run = handover.run { current.adopt(run, now: dependencies.timekeeper.now()) }
     for dialog in handover.dialogs { keepOpen(dialog, waited: handover.waited?[dialog.id] ?? .zero) }
-    let place = await dependencies.places.adopt()
-    self.place = place
-    taskScope.add(on: EventLoop.shared) { [self] in
-      await listen(to: connection, marker: "PI_RELAY_SESSION=\(id)", place: place)
-    }
+    taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, slot: slot) }
     try connection.start()
   }
 }

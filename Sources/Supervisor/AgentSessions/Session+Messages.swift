@@ -1,5 +1,4 @@
 internal import AgentRuntime
-internal import DequeModule
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
@@ -32,14 +31,11 @@ extension Session {
 
   /// Takes a message; it runs when everything before it has.
   package func enqueue(_ prompt: Prompt) -> Enqueued {
-    guard !closed else { return isParked ? .parked : .closed }
-    var prompt = prompt
-    prompt.life.take(queue.count < settings.maximumQueued ? .enqueued : .queueFull)
-    guard prompt.life.state == .queued else { return .full(queue.count) }
-    let before = queue.count + (run == nil && activity != .compacting ? 0 : 1)
-    queue.append(.prompt(prompt))
+    guard phase.isOpen else { return phase.isForShutdown ? .parked : .closed }
+    let before = queue.count + (current.run == nil && !agent.isCompacting ? 0 : 1)
+    guard queue.enqueue(prompt, limit: settings.maximumQueued) else { return .full(queue.count) }
     wakes.post(())
-    if awaitsDecision { return .undecided(before + 1) }
+    if questions.awaitsDecision { return .undecided(before + 1) }
     return before == 0 ? .next : .queued(before)
   }
 
@@ -56,10 +52,10 @@ extension Session {
   /// Gives a message to the run in progress.
   package func steer(_ prompt: Prompt) async -> Steering {
     // An idle pi would keep the text for its next prompt: only a run that has begun and not ended takes it now.
-    guard run?.takesSteering == true, let connection else { return .refused }
+    guard current.run?.takesSteering == true, let connection else { return .refused }
     let prepared = await prepared(prompt)
     // What the model cannot take goes the other way, where the person is told.
-    guard run?.takesSteering == true, self.connection === connection, refusal(of: prepared) == nil else {
+    guard current.run?.takesSteering == true, self.connection === connection, facts.refusal(of: prepared) == nil else {
       return .refused
     }
     // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
@@ -71,8 +67,10 @@ extension Session {
       dependencies.log("session \(name): a message was not given to the working agent: \(error)")
       return .refused
     }
-    guard run?.takesSteering == true, self.connection === connection else { return await refuseSteering(prompt) }
-    run?.steer(prompt, text: prepared.text)
+    guard current.run?.takesSteering == true, self.connection === connection else {
+      return await refuseSteering(prompt)
+    }
+    current.run?.steer(prompt, text: prepared.text)
     let command = PiCommand.steer(prepared.text, images: prepared.images)
     do {
       // Pictures are long lines: not on the loop.
@@ -85,7 +83,7 @@ extension Session {
       if case .timedOut? = error as? PiError { return .unanswered }
     }
     // It may have been put back into the queue meanwhile.
-    guard let left = run?.removeSteering(prompt.key) else { return .taken }
+    guard let left = current.run?.removeSteering(prompt.key) else { return .taken }
     return await refuseSteering(left)
   }
 
@@ -113,51 +111,30 @@ extension Session {
 
   /// `done` where the agent does not have the message yet.
   package func holds(_ key: MessageKey) -> Change {
-    let waits = queue.contains { if case .prompt(let prompt) = $0 { prompt.key == key } else { false } }
-    if waits { return .done }
-    return run?.prompt.key == key || run?.steered(key) != nil ? .tooLate : .unknown
+    if queue.contains(key) { return .done }
+    return current.run?.prompt.key == key || current.run?.steered(key) != nil ? .tooLate : .unknown
   }
 
   /// Replaces the text of a message that the agent does not have yet.
   package func replace(_ key: MessageKey, text: String, typed: String) -> Change {
-    for index in queue.indices {
-      if case .prompt(var prompt) = queue[index], prompt.key == key {
-        guard prompt.life.isEditable else { return .tooLate }
-        guard prompt.typed != typed else { return .unchanged }
-        prompt.text = text
-        prompt.typed = typed
-        queue[index] = .prompt(prompt)
-        return .done
-      }
-    }
-    if run?.steered(key) != nil { return .tooLate }
-    guard run?.prompt.key == key else { return .unknown }
-    guard run?.prompt.life.isEditable == true else { return .tooLate }
-    guard run?.prompt.typed != typed else { return .unchanged }
-    run?.prompt.text = text
-    run?.prompt.typed = typed
-    return .done
+    if let change = queue.replace(key, text: text, typed: typed) { return change }
+    if current.run?.steered(key) != nil { return .tooLate }
+    guard current.run?.prompt.key == key else { return .unknown }
+    return current.run?.prompt.replace(text: text, typed: typed) ?? .unknown
   }
 
   /// Withdraws a message that the agent does not have yet.
   package func withdraw(_ key: MessageKey) async -> Change {
-    for index in queue.indices {
-      if case .prompt(var prompt) = queue[index], prompt.key == key {
-        if prompt.life.take(.withdrawn)?.isTooLate == true {
-          queue[index] = .prompt(prompt)
-          return .tooLate
-        }
-        queue.remove(at: index)
-        emit(.messageWithdrawn(key))
-        return .done
-      }
+    if let change = queue.withdraw(key) {
+      if change == .done { emit(.messageWithdrawn(key)) }
+      return change
     }
-    if run?.withdrawSteering(key) == true { return .tooLate }
-    guard run?.prompt.key == key else { return .unknown }
+    if current.run?.withdrawSteering(key) == true { return .tooLate }
+    guard current.run?.prompt.key == key else { return .unknown }
     // Too late: it ends only if it turns out not to have arrived.
-    guard let reaction = run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
+    guard let reaction = current.run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
     withdrawQuestions("the message was withdrawn")
-    await dependencies.places.giveUp(id)
+    agent.request?.cancel()
     return .done
   }
 }

@@ -1,5 +1,4 @@
 internal import AgentRuntime
-internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
@@ -13,18 +12,10 @@ internal import RelayWire
 
 // The talk with the agent about one message: writing it, and waiting for the end of its run.
 extension Session {
-  func refusal(of prepared: PreparedPrompt) -> String? {
-    guard !prepared.images.isEmpty, let model = state?.model, let input = model.input, !input.contains("image") else {
-      return nil
-    }
-    return "The model \(model.name ?? model.id) takes no images, so the message was not sent. "
-      + "Choose another with /model, or send it without the image."
-  }
-
   /// Sends the prompt and waits until the run has ended one way or another.
-  func converse(_ connection: PiConnection, _ prepared: PreparedPrompt) async -> Ending {
-    let number = runNumber
-    let watches = watchRun(number)
+  func converse(_ connection: PiConnection, _ prepared: PreparedPrompt) async -> RunEnding {
+    let generation = current.generation
+    let watches = watchRun(generation)
     let startIsOver = Mailbox<Void>()
     defer {
       for watch in watches { watch.close() }
@@ -32,28 +23,27 @@ extension Session {
     }
     return await withCheckedContinuation { continuation in
       // It may have died while the message was being prepared.
-      if let early = earlyEnding {
-        continuation.resume(returning: early)
-        return
-      }
-      runWaiter = continuation
+      let isOver = current.hasReportedEnd
+      current.awaitEnd(continuation)
+      if isOver { return }
       taskScope.add(on: prepared.images.isEmpty ? EventLoop.shared : nil) { [self] in
-        await send(prepared, connection, number)
+        await send(prepared, connection, generation)
       }
-      taskScope.add(on: EventLoop.shared) { [self] in await watchStart(connection, number, startIsOver) }
+      taskScope.add(on: EventLoop.shared) { [self] in await watchStart(connection, generation, startIsOver) }
     }
   }
 
   /// - Returns: what is to be closed when the run is over.
-  func watchRun(_ number: Int) -> [Mailbox<Void>] {
+  func watchRun(_ generation: Generation) -> [Mailbox<Void>] {
     let watches = [Mailbox<Void>(), Mailbox<Void>()]
-    watchTime(number, watches[0])
-    watchSilence(number, watches[1])
+    watchTime(generation, watches[0])
+    watchSilence(generation, watches[1])
     return watches
   }
 
-  private func watchTime(_ number: Int, _ over: Mailbox<Void>) {
-    guard let limit = settings.callTimeout, let left = run?.timeLeft(of: limit, now: dependencies.timekeeper.now())
+  private func watchTime(_ generation: Generation, _ over: Mailbox<Void>) {
+    guard let limit = settings.callTimeout,
+      let left = current.run?.timeLeft(of: limit, now: dependencies.timekeeper.now())
     else {
       return
     }
@@ -61,33 +51,31 @@ extension Session {
       do {
         try await withDeadline(left, clock: clock) { _ = await over.next() }
       } catch {
-        await timeOut(number, limit)
+        await timeOut(generation, limit)
       }
     }
   }
 
-  private func isCurrent(_ number: Int) -> Bool { runNumber == number && run != nil }
-
-  private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ number: Int) async {
-    run?.isGiven = true
+  private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ generation: Generation) async {
+    current.run?.isGiven = true
     do {
       // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
       let answer = try await connection.send(.prompt(prepared.text, images: prepared.images), within: nil)
-      guard isCurrent(number) else { return }
+      guard current.run(generation) != nil else { return }
       guard answer.success else {
-        endRun(.ended(.failed(answer.error ?? "the agent refused the message without saying why")))
+        current.reportEnd(.ended(.failed(answer.error ?? "the agent refused the message without saying why")))
         return
       }
-      await settleHandled(connection, number)
+      await settleHandled(connection, generation)
     } catch {
-      guard error != .ended, isCurrent(number) else { return }
+      guard error != .ended, current.run(generation) != nil else { return }
       dependencies.log("session \(name): a message could not be given to pi, which is ended: \(error)")
       connection.child.signal(SIGKILL)
     }
   }
 
   /// Ends a pi that neither begins a run nor answers, unless it waits for a person.
-  private func watchStart(_ connection: PiConnection, _ number: Int, _ over: Mailbox<Void>) async {
+  private func watchStart(_ connection: PiConnection, _ generation: Generation, _ over: Mailbox<Void>) async {
     while true {
       do {
         try await withDeadline(pi.answerTimeout, clock: dependencies.timekeeper.clock) { _ = await over.next() }
@@ -97,8 +85,8 @@ extension Session {
       } catch {
         // The time is over, the run is not.
       }
-      guard isCurrent(number), run?.started == false else { return }
-      guard openDialogs.isEmpty, run?.isAnswered != true else { continue }
+      guard let run = current.run(generation), !run.started else { return }
+      guard !questions.hasDialogs, !run.isAnswered else { continue }
       dependencies.log("session \(name): pi took no message within \(pi.answerTimeout.forPeople) and is ended")
       connection.child.signal(SIGKILL)
       return
@@ -106,37 +94,26 @@ extension Session {
   }
 
   /// An extension's command may be handled without a run. pi's next answer comes after it would have started one.
-  private func settleHandled(_ connection: PiConnection, _ number: Int) async {
-    guard isCurrent(number), run?.started == false else { return }
-    run?.isAnswered = true
-    guard openDialogs.isEmpty, let answer = try? await connection.send(.getState, within: pi.answerTimeout),
-      let now = try? answer.data(PiState.self), isCurrent(number), run?.started == false, openDialogs.isEmpty,
+  private func settleHandled(_ connection: PiConnection, _ generation: Generation) async {
+    guard current.run(generation)?.started == false else { return }
+    current.run?.isAnswered = true
+    guard !questions.hasDialogs, let answer = try? await connection.send(.getState, within: pi.answerTimeout),
+      let now = try? answer.data(PiState.self), current.run(generation)?.started == false, !questions.hasDialogs,
       now.isStreaming != true, now.isCompacting != true
     else { return }
-    endRun(.ended(.handled))
+    current.reportEnd(.ended(.handled))
   }
 
   /// A question of a command has been settled: it may be done now.
   func resumeHandling() {
-    guard run?.isAnswered == true, run?.started == false, openDialogs.isEmpty, let connection else { return }
-    let number = runNumber
-    taskScope.add(on: EventLoop.shared) { [self] in await settleHandled(connection, number) }
+    guard let run = current.run, run.isAnswered, !run.started, !questions.hasDialogs, let connection else { return }
+    let generation = current.generation
+    taskScope.add(on: EventLoop.shared) { [self] in await settleHandled(connection, generation) }
   }
 
-  private func timeOut(_ number: Int, _ limit: Duration) async {
-    guard isCurrent(number) else { return }
-    emit(.timedOut(run?.prompt.key, after: limit))
+  private func timeOut(_ generation: Generation, _ limit: Duration) async {
+    guard let run = current.run(generation) else { return }
+    emit(.timedOut(run.prompt.key, after: limit))
     _ = await abort()
-  }
-
-  func endRun(_ ending: Ending) {
-    // Before a message is written to pi only pi's exit ends its run: pi may work on something of its own.
-    if case .ended = ending, run?.isGiven != true { return }
-    if let waiter = runWaiter {
-      runWaiter = nil
-      waiter.resume(returning: ending)
-    } else if run != nil {
-      earlyEnding = ending
-    }
   }
 }

@@ -10,17 +10,11 @@ internal import RelayWire
 // An agent that says nothing in the middle of a run, because its process hangs or was stopped, or a command of it takes
 // long: nobody but the person can tell, so the person is asked.
 extension Session {
-  private enum Choice: String, CaseIterable {
-    case wait = "Wait"
-    case stop = "Stop the run"
-    case restart = "Restart the agent"
-  }
-
   /// How long pi may take to answer whether its process still answers at all.
   private static let livenessLimit: Duration = .seconds(5)
 
   /// Watches a run until `over` is closed.
-  func watchSilence(_ number: Int, _ over: Mailbox<Void>) {
+  func watchSilence(_ generation: Generation, _ over: Mailbox<Void>) {
     guard let limit = settings.silenceTimeout else { return }
     taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
       var wait = limit
@@ -29,7 +23,7 @@ extension Session {
           try await withDeadline(wait, clock: timekeeper.clock) { _ = await over.next() }
           return
         } catch is DeadlineExceeded {
-          wait = await noteSilence(number, limit)
+          wait = await noteSilence(generation, limit)
         } catch {
           return
         }
@@ -38,15 +32,15 @@ extension Session {
   }
 
   /// - Returns: how long to wait before looking again.
-  private func noteSilence(_ number: Int, _ limit: Duration) async -> Duration {
-    guard runNumber == number, let run, !run.aborting, let connection else { return limit }
+  private func noteSilence(_ generation: Generation, _ limit: Duration) async -> Duration {
+    guard let run = current.run(generation), !run.aborting, let connection else { return limit }
     let silence = connection.silence
     guard silence >= limit else { return limit - silence }
     // The agent waits for an answer itself.
-    guard openDialogs.isEmpty, questions.isEmpty else { return limit }
+    guard questions.isEmpty else { return limit }
     let answers = await isAnswering(connection)
-    guard runNumber == number, self.run?.aborting == false, self.connection === connection else { return limit }
-    await askAboutSilence(of: connection, silence, answers: answers, number)
+    guard current.run(generation)?.aborting == false, self.connection === connection else { return limit }
+    await askAboutSilence(of: connection, silence, answers: answers, generation)
     return limit
   }
 
@@ -60,11 +54,9 @@ extension Session {
   }
 
   private func askAboutSilence(
-    of connection: PiConnection, _ silence: Duration, answers: Bool, _ number: Int
+    of connection: PiConnection, _ silence: Duration, answers: Bool, _ generation: Generation
   ) async {
-    let id = nextQuestion()
-    silenceQuestion = id
-    defer { silenceQuestion = nil }
+    let id = questions.nextID()
     connection.onNextOutput { [weak self] in
       guard let self else { return }
       taskScope.add(on: EventLoop.shared) { [self] in await withdrawQuestion(id, "the agent goes on") }
@@ -74,13 +66,13 @@ extension Session {
       ? "Its process answers, so it may be at work on something long." : "Its process does not answer, either."
     let question = "The agent has said nothing for \(silence.forPeople)."
     let details = "\(why) Nothing is done unless you choose."
-    let choice = await ask(question, Choice.allCases.map(\.rawValue), details: details, id: id).flatMap(Choice.init)
+    let answer = await ask(.silence, question, details: details, id: id)
     // The run may have ended by itself, and the next begun, while the answer was on its way.
-    guard runNumber == number, run != nil, self.connection === connection else { return }
-    switch choice {
-    case .wait, nil: break
-    case .stop: _ = await abort()
-    case .restart: connection.child.signal(SIGKILL)
+    guard current.run(generation) != nil, self.connection === connection else { return }
+    switch answer {
+    case .silence(.wait), .message, nil: break
+    case .silence(.stopRun): _ = await abort()
+    case .silence(.restartAgent): connection.child.signal(SIGKILL)
     }
   }
 }

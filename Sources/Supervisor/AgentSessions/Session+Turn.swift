@@ -1,5 +1,4 @@
 internal import AgentRuntime
-internal import DequeModule
 internal import FoundationEssentials
 internal import Glibc
 internal import PiRPC
@@ -28,10 +27,8 @@ extension Session {
     var prompt = prompt
     var next = prompt.life.take(.turn)?.next ?? .leave
     // The daemon was about to end before the turn began.
-    if isParked { prompt.life.take(.shutDown) }
-    run = SessionRun(prompt: prompt, began: dependencies.timekeeper.now())
-    earlyEnding = nil
-    runNumber += 1
+    if phase.isForShutdown { prompt.life.take(.shutDown) }
+    current.begin(prompt, now: dependencies.timekeeper.now())
     emit(.runStarted(prompt.key, text: prompt.typed))
     await forgetWhatIsOver(before: prompt)
     var turn = Turn(prompt: prompt)
@@ -40,8 +37,8 @@ extension Session {
 
   /// Continues a turn that the process before this one began: its agent works.
   func resumeAdoptedRun() async {
-    guard let prompt = run?.prompt else { return }
-    let watches = watchRun(runNumber)
+    guard let prompt = current.run?.prompt else { return }
+    let watches = watchRun(current.generation)
     defer { for watch in watches { watch.close() } }
     var turn = Turn(prompt: prompt)
     let event = await noted(await ending(), &turn)
@@ -53,9 +50,10 @@ extension Session {
   ///
   /// - Returns: the next step; `leave` when there is no such message.
   func take(_ event: MessageLifecycle.Event, why: String = "") async -> MessageLifecycle.Next {
-    guard let key = run?.prompt.key else { return .leave }
-    guard let reaction = run?.prompt.life.take(event) else {
-      dependencies.log("session \(name): \(event) means nothing to a message that is \(run?.prompt.life.state as Any)")
+    guard let key = current.run?.prompt.key else { return .leave }
+    guard let reaction = current.run?.prompt.life.take(event) else {
+      dependencies.log(
+        "session \(name): \(event) means nothing to a message that is \(current.run?.prompt.life.state as Any)")
       return .leave
     }
     // In the queue before anything is awaited: a stop, a withdrawal, an edit or a close must find the message there.
@@ -81,7 +79,7 @@ extension Session {
     case .queueInFront: break
     case .end(let conclusion): await conclude(conclusion, turn)
     // The message stays as it is stored: the next daemon continues.
-    case .leave, .wait, .interrupt: run = nil
+    case .leave, .wait, .interrupt: current.finish()
     }
     return nil
   }
@@ -90,7 +88,9 @@ extension Session {
 
   private func startAgent(_ turn: inout Turn) async -> MessageLifecycle.Event {
     // An earlier try's report of its end says nothing about this one.
-    earlyEnding = nil
+    current.forgetEnd()
+    // Stopped before it began to start.
+    if current.run?.prompt.life.evidence.interruption == .aborting { return .agentUnavailable }
     do {
       turn.connection = try await connected()
       return .agentReady
@@ -102,28 +102,26 @@ extension Session {
   }
 
   private func ask(_ question: MessageLifecycle.Question, _ turn: Turn) async -> MessageLifecycle.Choice? {
-    let words = dependencies.quote((run?.prompt ?? turn.prompt).typed, 200)
-    let (text, choices): (String, [(MessageLifecycle.Choice, String)])
+    let words = dependencies.quote((current.run?.prompt ?? turn.prompt).typed, 200)
+    let text: String
     switch question {
     case .agentUnavailable:
       let behind = queue.isEmpty ? "" : "\n\(queue.count) more wait behind it."
       text = "The message waits, because \(turn.why)\n\(words)\(behind)"
-      choices = [(.tryAgain, "Try again"), (.drop, "Drop")]
     case .possiblyTaken:
       text = "It is not known whether the agent took this message before it was interrupted: \(words)"
-      choices = [(.runAgain, "Run again"), (.drop, "Drop")]
     }
-    let answer = await ask(text, choices.map(\.1))
-    return choices.first { $0.1 == answer }?.0
+    guard case .message(let choice)? = await ask(.message(question), text) else { return nil }
+    return choice
   }
 
   private func lookUp(_ turn: inout Turn) async -> MessageLifecycle.Event {
     guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
     guard await reconcileDispatched(connection) else { return await noteExit(&turn) }
-    let prompt = run?.prompt ?? turn.prompt
+    let prompt = current.run?.prompt ?? turn.prompt
     let found = await lookUpTranscript(for: prompt, connection)
     // An agent that exited meanwhile did not say: the next one is asked.
-    if found == .inconclusive, earlyEnding != nil || connection.hasEnded { return await noteExit(&turn) }
+    if found == .inconclusive, current.hasReportedEnd || connection.hasEnded { return await noteExit(&turn) }
     turn.why = "The agent was interrupted while it worked on this."
     return .lookedUp(found)
   }
@@ -136,16 +134,16 @@ extension Session {
     var last: TranscriptPosition
     repeat {
       // The person may change it meanwhile.
-      prompt = run?.prompt ?? turn.prompt
+      prompt = current.run?.prompt ?? turn.prompt
       turn.prepared = await prepared(prompt)
       last = await lastEntry(connection)
-    } while run.map { $0.prompt.text != prompt.text } ?? false
-    if let refusal = refusal(of: turn.prepared) {
+    } while current.run.map { $0.prompt.text != prompt.text } ?? false
+    if let refusal = facts.refusal(of: turn.prepared) {
       turn.end = .failed(refusal)
       return .refusedByModel
     }
     // An agent that exited meanwhile did not tell the end of its transcript, and is not given the message.
-    if earlyEnding != nil || connection.hasEnded { return await noteExit(&turn) }
+    if current.hasReportedEnd || connection.hasEnded { return await noteExit(&turn) }
     return .prepared(last)
   }
 
@@ -153,9 +151,9 @@ extension Session {
   /// wants it any more.
   private func record(_ change: StageChange) async {
     var hasTold = false
-    while let run, run.prompt.life.evidence.interruption == nil, !closed {
+    while isTurnWanted, let key = current.run?.prompt.key {
       do {
-        return try await dependencies.store.advance(run.prompt.key, change, in: id)
+        return try await dependencies.store.advance(key, change, in: id)
       } catch {
         if !hasTold {
           dependencies.log("session \(name): a message is not given to the agent before that is stored: \(error)")
@@ -176,22 +174,22 @@ extension Session {
 
   // MARK: - The end of the agent or of the run
 
-  private func noted(_ ending: Ending, _ turn: inout Turn) async -> MessageLifecycle.Event {
+  private func noted(_ ending: RunEnding, _ turn: inout Turn) async -> MessageLifecycle.Event {
     switch ending {
     case .ended(let end):
       turn.end = end
       if end == .handled { return .handledWithoutRun }
-      return run?.accepted == true ? .runEnded : .refusedByAgent
+      return current.run?.accepted == true ? .runEnded : .refusedByAgent
     case .died(let exit, let words):
       turn.why = "\(exit)" + (words.map { ": \($0)" } ?? "")
       await noteDeath(turn.why)
-      return .agentExited(wasGiven: run?.isGiven == true)
+      return .agentExited(wasGiven: current.run?.isGiven == true)
     }
   }
 
   /// Waits for the report of an agent that exited before it had the message.
   private func noteExit(_ turn: inout Turn) async -> MessageLifecycle.Event {
-    guard earlyEnding != nil || run?.prompt.life.evidence.interruption == nil && !closed else {
+    guard current.hasReportedEnd || isTurnWanted else {
       return .agentExited(wasGiven: false)
     }
     return await noted(await ending(), &turn)
@@ -199,26 +197,26 @@ extension Session {
 
   /// Steering messages that a dead agent was not seen to take wait again, unless nobody is to run them.
   private func noteDeath(_ why: String) async {
-    if run?.prompt.life.evidence.interruption == .shuttingDown { return }
-    let steering = run?.removeSteering() ?? []
-    if closed { await dropAll(steering) } else { await requeue(steering) }
-    guard run?.prompt.life.evidence.interruption == nil, !closed else { return }
-    restarts += 1
+    if current.run?.prompt.life.evidence.interruption == .shuttingDown { return }
+    let steering = current.run?.removeSteering() ?? []
+    if !phase.isOpen { await dropAll(steering) } else { await requeue(steering) }
+    guard isTurnWanted else { return }
+    facts.exitedInRun()
     dependencies.log("session \(name): pi ended in mid-run with \(why)")
   }
 
   private func returnToQueue(_ why: String) {
-    guard let prompt = run?.prompt else { return }
+    guard let prompt = current.run?.prompt else { return }
     // An earlier look at the transcript proves nothing about what was given since.
-    holdings?[prompt.key] = nil
-    run = nil
+    transcript.forgetLookup(of: prompt.key)
+    current.finish()
     emit(.notice("The agent ended (\(why)) before it was seen to take the message; it is started again."))
-    queue.prepend(.prompt(prompt))
+    queue.prepend([prompt])
   }
 
   /// Ends the message, with words for the person.
   private func conclude(_ conclusion: Conclusion, _ turn: Turn) async {
-    let prompt = run?.prompt ?? turn.prompt
+    let prompt = current.run?.prompt ?? turn.prompt
     await conclude(prompt, await end(conclusion, of: prompt, turn), conclusion)
   }
 
@@ -245,10 +243,8 @@ extension Session {
   }
 
   /// The end of the run, which may have come before anybody waited for it.
-  private func ending() async -> Ending {
-    await withCheckedContinuation { continuation in
-      if let early = earlyEnding { continuation.resume(returning: early) } else { runWaiter = continuation }
-    }
+  private func ending() async -> RunEnding {
+    await withCheckedContinuation { current.awaitEnd($0) }
   }
 
   /// Files are read and encoded: not on the loop.

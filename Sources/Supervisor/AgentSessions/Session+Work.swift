@@ -1,13 +1,9 @@
 internal import AgentRuntime
-internal import DequeModule
 internal import FoundationEssentials
-internal import Glibc
 internal import PiRPC
-internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
 
@@ -16,9 +12,9 @@ extension Session {
   /// Runs until `close`.
   package func work() async {
     // Of the program that this process was before.
-    if run != nil { await resumeAdoptedRun() }
-    if isToForget { await beginAnew() }
-    while !closed, !Task.isCancelled {
+    if current.run != nil { await resumeAdoptedRun() }
+    if retention.mustForget { await beginAnew() }
+    while phase.isOpen, !Task.isCancelled {
       guard let next = queue.popFirst() else {
         await waitForWork()
         continue
@@ -26,25 +22,21 @@ extension Session {
       switch next {
       case .prompt(let prompt):
         await perform(prompt)
-        if isToForget { await beginAnew() }
-      case .compact(let instructions, let continuation):
-        continuation.resume(returning: await performCompaction(instructions))
+        if retention.mustForget { await beginAnew() }
+      case .compaction(let compaction): compaction.answer(await performCompaction(compaction.instructions))
       }
-      if restartsForModel, run == nil {
-        restartsForModel = false
-        await stopAgent()
-      }
+      if current.run == nil, model.takeRestart() { await stopAgent() }
       if queue.isEmpty { await dependencies.places.becameIdle() }
     }
     await stopAgent()
-    workIsOver = true
+    phase.take(.workEnded)
     for waiter in workWaiters { waiter.resume() }
     workWaiters = []
   }
 
-  /// Keeps the history where it may prove that the agent already received this message.
+  /// Clears the transcript where it is out of date.
   func forgetWhatIsOver(before prompt: Prompt) async {
-    guard let memory, !prompt.life.evidence.mayHaveBeenTaken, prompt.life.evidence.attempts == 0 else { return }
+    guard let memory = retention.mayBeOver(before: prompt) else { return }
     let now = dependencies.timekeeper.wallTime()
     if await withTaskExecutorPreference(globalConcurrentExecutor, operation: { memory.isOver(now: now) }) {
       await beginAnew()
@@ -53,10 +45,11 @@ extension Session {
 
   /// Nothing of what was said is known any more.
   private func beginAnew() async {
-    isToForget = false
+    retention.forgotten()
     await stopAgent()
-    lastLeaf = nil
+    transcript.clear()
     do {
+      let memory = retention.memory
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try memory?.forget() }
     } catch {
       dependencies.log("session \(name): what was said could not be removed: \(error)")
@@ -64,15 +57,29 @@ extension Session {
   }
 
   private func waitForWork() async {
-    guard activity == .idle, let limit = settings.idleTimeout else {
+    guard agent.isIdle, let limit = settings.idleTimeout else {
       _ = await wakes.next()
       return
     }
     let wakes = wakes
     let woken: Void?? = try? await withDeadline(limit, clock: dependencies.timekeeper.clock) { await wakes.next() }
-    if woken == nil, !closed, isIdle {
+    if woken == nil, phase.isOpen, isIdle {
       dependencies.log("session \(name): idle for \(limit.forPeople), its agent is ended until it is needed")
       await stopAgent()
+    }
+  }
+
+  // MARK: - Compaction
+
+  /// Shortens the session's context, when everything before has run. Answers with words for the person; nil when the
+  /// daemon ends first.
+  package func compact(_ instructions: String?) async -> String? {
+    await withCheckedContinuation { continuation in
+      guard phase.isOpen else {
+        return continuation.resume(returning: phase.isForShutdown ? nil : "The session is closed.")
+      }
+      queue.enqueue(PromptQueue.Compaction(instructions: instructions) { continuation.resume(returning: $0) })
+      wakes.post(())
     }
   }
 
@@ -85,20 +92,20 @@ extension Session {
   }
 
   private func endOfCompaction(_ instructions: String?) async -> String? {
-    compaction = .wanted
-    defer { compaction = nil }
+    current.beginCompaction()
+    defer { current.finish() }
     do {
       let connection = try await connected()
-      guard compaction == .wanted else { return NoticeText.compactionStopped }
-      activity = .compacting
-      defer { activity = self.connection == nil ? .stopped : .idle }
+      guard !current.isCompactionStopped else { return NoticeText.compactionStopped }
+      agent.compactionBegan()
+      defer { agent.compactionEnded() }
       let answer = try await connection.send(.compact(instructions: instructions), within: .seconds(300))
       return NoticeText.compacted(
         tokensBefore: try? answer.data(PiCompaction.self).tokensBefore,
         error: answer.success ? nil : answer.error ?? "the agent refused")
     } catch {
-      if isParked { return nil }
-      return compaction == .stopped
+      if phase.isForShutdown { return nil }
+      return current.isCompactionStopped
         ? NoticeText.compactionStopped : NoticeText.compacted(tokensBefore: nil, error: "\(error)")
     }
   }

@@ -23,7 +23,7 @@ package enum SessionEvent: Sendable, Equatable {
   case progress(ProgressKind, String?, isOver: Bool)
   /// The run takes longer than it may, and is stopped.
   case timedOut(MessageKey?, after: Duration)
-  case dialogOpened(PiDialog, of: MessageKey?)
+  case dialogOpened(Question, of: MessageKey?)
   /// The agent no longer waits for this answer.
   case dialogWithdrawn(id: String, why: String)
   /// Questions of the previous process about the message need no answer any more.

@@ -47,7 +47,7 @@ package enum PeriodicCheck {
       switch event {
       case .messageEnded(let message) where message.role == "assistant": text = message.text
       // Nobody is there to be asked.
-      case .dialogOpened(let dialog, _): _ = await session.answer(dialog.id, .cancelled)
+      case .dialogOpened(let question, _): _ = await session.answer(question.dialog.id, .cancelled)
       case .runEnded(_, .completed, _): return isAllWell(text) ? .allWell : .finding(text)
       case .runEnded(_, .failed(let why), _), .runEnded(_, .forgotten(let why, _), _): return .failed(why)
       case .runEnded: return .failed("it was stopped")

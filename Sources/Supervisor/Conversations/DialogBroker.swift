@@ -1,3 +1,4 @@
+internal import AgentSessions
 internal import PiRPC
 internal import RelayConcurrency
 package import RelayWire
@@ -13,11 +14,12 @@ package final class DialogBroker: Sendable {
 
   package init() {}
 
-  func open(_ dialog: PiDialog, session: String, now: Double) -> DialogRecord {
+  func open(_ question: Question, session: String, now: Double) -> DialogRecord {
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
     let id = String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
     let record = DialogRecord(
-      id: id, session: session, dialog: dialog, expires: dialog.timeout.map { now + Double($0) / 1000 })
+      id: id, session: session, dialog: question.dialog, isOwn: question.origin != .agent,
+      expires: question.dialog.timeout.map { now + Double($0) / 1000 })
     state.withLock { state in
       state.open[id] = record
       state.order.append(id)
@@ -47,7 +49,7 @@ package final class DialogBroker: Sendable {
       }
       guard let earlier else { return false }
       state.open[earlier.id] = DialogRecord(
-        id: earlier.id, session: session, dialog: dialog, expires: earlier.expires)
+        id: earlier.id, session: session, dialog: dialog, isOwn: true, expires: earlier.expires)
       return true
     }
   }

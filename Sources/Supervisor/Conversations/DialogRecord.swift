@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import PiRPC
 internal import RelayText
 internal import RelayWire
@@ -9,11 +8,10 @@ package struct DialogRecord: Codable, Sendable, Equatable {
   package let id: String
   package let session: String
   package let dialog: PiDialog
+  /// Asked by the supervisor, not by an agent.
+  let isOwn: Bool
   /// Seconds since 1970.
   let expires: Double?
-
-  /// Asked by the supervisor, not by an agent.
-  var isOwn: Bool { dialog.isFromSupervisor }
 
   var kind: DialogShow.Kind {
     switch dialog.kind {
@@ -153,6 +151,18 @@ package struct DialogRecord: Codable, Sendable, Equatable {
       .answer(.value(dialog.options[number - 1]), label: dialog.options[number - 1])
     default: .unclear(hint: "That button is no longer valid.")
     }
+  }
+}
+
+extension DialogRecord {
+  package init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    id = try values.decode(String.self, forKey: .id)
+    session = try values.decode(String.self, forKey: .session)
+    dialog = try values.decode(PiDialog.self, forKey: .dialog)
+    // Earlier versions told the supervisor's questions by their ids.
+    isOwn = try values.decodeIfPresent(Bool.self, forKey: .isOwn) ?? dialog.id.hasPrefix("relay-question-")
+    expires = try values.decodeIfPresent(Double.self, forKey: .expires)
   }
 }
 

@@ -156,13 +156,13 @@ package final class SessionWatchers: Sendable {
   package func tell(_ session: String, _ event: SessionEvent) {
     note(event, of: session)
     switch event {
-    case .dialogOpened(let dialog, let message):
-      if dialog.isFromSupervisor {
-        if dialogs.takeUp(dialog, session: session) { return }
+    case .dialogOpened(let question, let message):
+      if question.origin != .agent {
+        if dialogs.takeUp(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
         endOwnQuestions(of: session, "asked anew")
       }
-      let record = dialogs.open(dialog, session: session, now: timekeeper.wallTime())
+      let record = dialogs.open(question, session: session, now: timekeeper.wallTime())
       post(.ask(record), to: session)
       if let key = message?.conversation, !isWatched(session, by: key) {
         askedUnseen.withLock { $0 }?(record, key)

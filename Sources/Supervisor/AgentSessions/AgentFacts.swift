@@ -1,0 +1,54 @@
+internal import AgentRuntime
+internal import PiRPC
+
+/// What a session knows of its agent, beyond the state of the process. A pure value.
+struct AgentFacts {
+  /// The program that was started last.
+  private(set) var program: AgentProgram?
+  /// The agent's own report of its state.
+  private(set) var state: PiState?
+  /// The commands that the running process knows; `nil` until it has told them.
+  private(set) var commands: [PiCommandList.Command]?
+  /// How often the agent exited in the middle of a run.
+  private(set) var restarts = 0
+  /// Whether this pi says `agent_settled`; `nil` while unknown.
+  private(set) var settles: Bool?
+  /// An agent of an earlier daemon may not have exited yet.
+  private(set) var mayHavePredecessor: Bool
+
+  init(isRestored: Bool) { mayHavePredecessor = isRestored }
+
+  /// Continues with an agent that runs already.
+  mutating func adopt(_ program: AgentProgram, settles: Bool?, restarts: Int) {
+    self.program = program
+    self.settles = settles
+    self.restarts = restarts
+    mayHavePredecessor = false
+  }
+
+  var takesSessionID: Bool { program?.takesSessionID == true }
+
+  mutating func startBegan(_ program: AgentProgram) { self.program = program }
+
+  mutating func predecessorIsGone() { mayHavePredecessor = false }
+
+  mutating func processBegan() { commands = nil }
+
+  mutating func learn(_ state: PiState) { self.state = state }
+
+  mutating func learn(_ commands: [PiCommandList.Command]) { self.commands = commands }
+
+  mutating func exitedInRun() { restarts += 1 }
+
+  /// Notes an event that shows whether this pi says `agent_settled`.
+  mutating func note(_ event: PiEvent) { if case .agentEnd(.some) = event { settles = true } }
+
+  /// The reason why the agent's model cannot take a message.
+  func refusal(of prepared: PreparedPrompt) -> String? {
+    guard !prepared.images.isEmpty, let model = state?.model, let input = model.input, !input.contains("image") else {
+      return nil
+    }
+    return "The model \(model.name ?? model.id) takes no images, so the message was not sent. "
+      + "Choose another with /model, or send it without the image."
+  }
+}

@@ -1,0 +1,130 @@
+internal import AgentRuntime
+internal import Glibc
+internal import PiRPC
+internal import ProcessSupervision
+internal import RelayConcurrency
+internal import RelayModel
+internal import RelayStore
+internal import RelayTransport
+internal import RelayWire
+
+// Stops: of the work in progress, of a whole session, and of the daemon.
+extension Session {
+  package enum Stopping: Sendable, Hashable { case nothing, run, compaction }
+
+  /// Interrupts what the agent is doing. Waiting messages run next.
+  package func abort() async -> Stopping {
+    switch current.stop() {
+    case .nothing: return .nothing
+    case .compaction:
+      // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
+      agent.request?.cancel()
+      await stopAgent()
+      return .compaction
+    case .run:
+      withdrawQuestions("the run was stopped")
+      agent.request?.cancel()
+      guard let connection else { return .run }
+      cancelDialogs("the run was stopped")
+      let steering = current.run?.removeSteering() ?? []
+      let generation = current.generation
+      taskScope.add { [self] in await endAbort(connection, generation) }
+      await dropAll(steering)
+      return .run
+    }
+  }
+
+  private func endAbort(_ connection: PiConnection, _ generation: Generation) async {
+    // Newer releases keep a queue of their own; older ones do not know the command.
+    _ = try? await connection.send(.clearQueue, within: .seconds(2))
+    guard current.run(generation) != nil else { return }
+    do {
+      _ = try await connection.send(.abort, within: Self.abortLimit)
+    } catch .timedOut {
+      guard current.run(generation) != nil else { return }
+      dependencies.log("session \(name): pi did not stop within \(Self.abortLimit.forPeople) and is ended")
+      connection.child.signal(SIGKILL)
+    } catch {
+      // It has ended: the run has too.
+    }
+  }
+
+  /// Whether the message whose turn it is may still be given to the agent.
+  var isTurnWanted: Bool { phase.isOpen && current.run?.prompt.life.evidence.interruption == nil }
+
+  // MARK: - The session
+
+  /// Closes an assistant's session to what arrives from now on, where it has had nothing to do for so long that it is not
+  /// needed any more; `close` must follow.
+  func beginsToCloseIfUnused(for limit: Duration) -> Bool {
+    let now = dependencies.timekeeper.wallTime()
+    guard phase.isOpen, !isBusy, !questions.hasOwn, retention.isUnused(for: limit, now: now) else { return false }
+    phase.take(.closed)
+    return true
+  }
+
+  /// Ends the session: what waits is dropped, what runs is stopped, and both are told.
+  package func close() async {
+    phase.take(.closed)
+    let dropped = queue.removeAll()
+    current.run?.prompt.life.take(.aborted)
+    withdrawQuestions("the session was closed")
+    wakes.close()
+    agent.request?.cancel()
+    for work in dropped {
+      switch work {
+      case .prompt(var prompt):
+        guard let conclusion = prompt.abort() else { continue }
+        await store(MessageEnd(prompt.key, conclusion))
+        emit(.runEnded(prompt.key, .aborted, conclusion))
+      case .compaction(let compaction): compaction.answer("The session was closed.")
+      }
+    }
+    await stopAgent()
+    // The run in progress still has to say how it ended.
+    await waitForEndOfWork()
+    do { try retention.memory?.forget() } catch {
+      dependencies.log("session \(name): what was said could not be removed: \(error)")
+    }
+  }
+
+  private func waitForEndOfWork() async {
+    if !phase.isFinished { await withCheckedContinuation { workWaiters.append($0) } }
+  }
+
+  /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
+  package func drop(instance: String) async {
+    for var prompt in queue.removeAll(of: instance) {
+      guard let conclusion = prompt.abort() else { continue }
+      await store(MessageEnd(prompt.key, conclusion))
+      emit(.messageWithdrawn(prompt.key))
+    }
+    guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
+    current.run?.prompt.life.take(.aborted)
+    withdrawQuestions("who was asked is gone")
+  }
+
+  // MARK: - The daemon
+
+  /// The daemon is about to end: what cannot begin any more is no failure.
+  func willPark() {
+    phase.take(.shutdownAnnounced)
+    current.run?.prompt.life.take(.shutDown)
+  }
+
+  /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
+  /// daemon. Answers what was cut short, in words; nil when nothing was.
+  func park() async -> String? {
+    let isRunning = current.run?.accepted == true
+    phase.take(.shutDown)
+    current.run?.prompt.life.take(.shutDown)
+    for case .compaction(let compaction) in queue.removeAll() { compaction.answer(nil) }
+    withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
+    wakes.close()
+    agent.request?.cancel()
+    cancelDialogs("pi-relayd is stopping, and the agent with it")
+    await stopAgent()
+    await waitForEndOfWork()
+    return isRunning ? "session \(name): the running answer was cut short" : nil
+  }
+}
