@@ -140,7 +140,7 @@ private struct Silence: PluginAudience {
     }
   }
 
-  @Test func `one that is asleep ends with the daemon, or takes a new configuration`() async throws {
+  @Test func `a sleeping service ends with the daemon, or takes a new configuration`() async throws {
     let stage = try Stage("pi-relay-formatter", as: "formatter")
     try await stage.run {
       _ = await stage.arrivals.next()
