@@ -143,6 +143,7 @@ struct Doctor: AsyncParsableCommand {
     } catch {
       for line in "\(error)".split(separator: "\n") { note(false, String(line)) }
     }
+    note(true, "logs \(surroundings.folders.logs), the daemon's from level \(config.logging.level.rawValue) on")
     let limit = Self.descriptorLimit
     note(limit < 0 || limit >= 256, "file descriptors: \(limit < 0 ? "no limit" : "\(limit)")")
     for name in ["pi-relay-guardian", "pi-relay-formatter", "pi-relay-attachments"] {

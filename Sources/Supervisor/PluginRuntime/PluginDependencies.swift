@@ -1,3 +1,4 @@
+package import Logging
 package import ProcessSupervision
 package import RelayConcurrency
 package import RelayHome
@@ -14,14 +15,14 @@ package struct PluginDependencies: Sendable {
   package var restart: RestartPolicy
   package var logLimits: LogFile.Limits
   package var audience: any PluginAudience
-  package var log: @Sendable (String) -> Void
+  package var logger: Logger
   /// The place of an instance's setting in the configuration file.
   package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
 
   package init(
     folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
     timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginAudience,
-    log: @escaping @Sendable (String) -> Void,
+    logger: Logger,
     locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
   ) {
     self.folders = folders
@@ -32,7 +33,13 @@ package struct PluginDependencies: Sendable {
     self.restart = restart
     self.logLimits = logLimits
     self.audience = audience
-    self.log = log
+    self.logger = logger
     self.locate = locate
   }
+
+  /// The file for the standard error of one instance.
+  func logFile(of instance: String) -> LogFile { LogFile(path: folders.log(instance), limits: logLimits) }
+
+  /// The logger of one instance.
+  func logger(of instance: String) -> Logger { logger.with("instance", instance) }
 }

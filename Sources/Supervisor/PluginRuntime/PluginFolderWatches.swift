@@ -1,3 +1,4 @@
+internal import Logging
 internal import RelayConcurrency
 internal import RelayHome
 
@@ -5,7 +6,7 @@ internal import RelayHome
 struct PluginFolderWatches: Sendable {
   private let folders: Folders
   private let bundledFolder: String?
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   /// One item for any number of changes; closed to end the watching.
   let changes = Mailbox<Void>(merge: { _, _ in true })
   private var dropped: FolderWatch?
@@ -14,10 +15,10 @@ struct PluginFolderWatches: Sendable {
   /// Folders whose watching failed, which is logged once.
   private var unwatched: Set<String> = []
 
-  init(_ folders: Folders, bundledFolder: String?, log: @escaping @Sendable (String) -> Void) {
+  init(_ folders: Folders, bundledFolder: String?, logger: Logger) {
     self.folders = folders
     self.bundledFolder = bundledFolder
-    self.log = log
+    self.logger = logger
   }
 
   /// Watches the folders that are there now: one may have been removed and made again.
@@ -43,7 +44,7 @@ struct PluginFolderWatches: Sendable {
       unwatched.remove(folder)
       return watch
     } catch {
-      if unwatched.insert(folder).inserted { log("\(folder) is not watched for new plugins: \(error)") }
+      if unwatched.insert(folder).inserted { logger.warning("\(folder) is not watched for new plugins: \(error)") }
       return nil
     }
   }

@@ -1,6 +1,8 @@
+internal import Logging
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
+internal import RelayLogging
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
@@ -50,7 +52,7 @@ struct PluginHandshake: Sendable {
     PluginLink(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
       spoolFolder: dependencies.folders.spool(name), isLocal: false, peer: process.peer,
-      hung: { [weak process] in process?.stop(because: $0) }, log: dependencies.log)
+      hung: { [weak process] in process?.stop(because: $0) }, log: dependencies.logger.lines(at: .warning))
   }
 
   private var messenger: Config.Messenger {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 package import RelayConfig
@@ -51,7 +52,7 @@ package actor PluginHost {
     dependencies.locate = { places.locate($0, $1) }
     self.dependencies = dependencies
     watches = PluginFolderWatches(
-      dependencies.folders, bundledFolder: discovery.bundledFolder, log: dependencies.log)
+      dependencies.folders, bundledFolder: discovery.bundledFolder, logger: dependencies.logger)
   }
 
   /// Runs plugins until `stop`.
@@ -59,7 +60,7 @@ package actor PluginHost {
     do {
       disabled = try await dependencies.store.switchedOff()
     } catch {
-      dependencies.log("which plugins are switched off could not be read, so all are started: \(error)")
+      dependencies.logger.error("which plugins are switched off could not be read, so all are started: \(error)")
     }
     if phase == .loading { phase = .running }
     taskScope.add { [self, changes = watches.changes] in
@@ -88,14 +89,14 @@ package actor PluginHost {
     for (name, instance) in instances where wanted[name] == nil {
       instances[name] = nil
       specifications[name] = nil
-      dependencies.log("\(name) is gone and stopped")
+      dependencies.logger(of: name).notice("it is gone and was stopped")
       retire(name, instance)
     }
     for name in specifications.keys where wanted[name] == nil { specifications[name] = nil }
     for (name, specification) in wanted where specifications[name] != specification {
       specifications[name] = specification
       if let instance = instances[name] {
-        dependencies.log("\(name) has changed and is replaced")
+        dependencies.logger(of: name).notice("it has changed and is replaced")
         changes += 1
         taskScope.add { [number = changes] in await instance.replace(with: specification, change: number) }
       } else if !disabled.contains(name) {
@@ -110,7 +111,7 @@ package actor PluginHost {
     instances[specification.name] = instance
     if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
       // The old process serves until it has ended in good order.
-      dependencies.log("\(specification.name) has changed and is replaced")
+      dependencies.logger(of: specification.name).notice("it has changed and is replaced")
       taskScope.add { await instance.restart() }
     }
     let before = retired[specification.name]
@@ -123,7 +124,7 @@ package actor PluginHost {
 
   /// Ends an inherited process that is configured no more.
   private func endLeft(_ handover: PluginHandover) {
-    dependencies.log("\(handover.name) is gone and stopped")
+    dependencies.logger(of: handover.name).notice("it is gone and was stopped")
     do {
       let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
       for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
@@ -131,7 +132,7 @@ package actor PluginHost {
         await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
       }
     } catch {
-      dependencies.log("\(handover.name) could not be ended: \(error)")
+      dependencies.logger(of: handover.name).error("it could not be ended: \(error)")
     }
   }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayHome
@@ -13,6 +14,7 @@ internal import RelayWire
 package actor PluginInstance {
   package nonisolated let name: String
   private let dependencies: PluginDependencies
+  private let logger: Logger
   private var specification: PluginSpecification
   private var lifecycle: PluginLifecycle
   private var process: PluginProcess?
@@ -40,6 +42,7 @@ package actor PluginInstance {
     name = specification.name
     self.specification = specification
     self.dependencies = dependencies
+    logger = dependencies.logger(of: specification.name)
     let now = dependencies.timekeeper.now()
     lifecycle =
       if let adopted {
@@ -138,7 +141,7 @@ package actor PluginInstance {
       guard let backoff = try await dependencies.store.backoff(of: name) else { return }
       _ = lifecycle.handle(.heldBack(backoff, generation), at: dependencies.timekeeper.now())
     } catch {
-      dependencies.log("\(name): how it was held back could not be read: \(error)")
+      logger.error("how it was held back could not be read: \(error)")
     }
   }
 
@@ -286,9 +289,9 @@ package actor PluginInstance {
     switch pause.cause {
     case .restart, .failing:
       let delay = (pause.until ?? now) - now
-      dependencies.log(
-        "\(name): \(pause.problem); it is started again " + (delay == .zero ? "at once" : "in \(delay.forPeople)"))
-    case .misconfigured: dependencies.log("\(name): \(pause.problem)")
+      let when = delay == .zero ? "at once" : "in \(delay.forPeople)"
+      logger.warning("\(pause.problem); it is started again \(when)")
+    case .misconfigured: logger.error("\(pause.problem)")
     case .unconfigured: break
     }
   }

@@ -1,3 +1,4 @@
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayHome
@@ -13,16 +14,14 @@ final class PluginOutput: Sendable {
     var violations = 0
   }
 
-  private let name: String
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private let state = Locked(State())
 
   /// Breaches of the protocol that are logged of one process.
   static let maximumViolations = 20
 
-  init(name: String, log: @escaping @Sendable (String) -> Void) {
-    self.name = name
-    self.log = log
+  init(logger: Logger) {
+    self.logger = logger
   }
 
   /// The last line on standard error.
@@ -33,9 +32,10 @@ final class PluginOutput: Sendable {
 
   /// Reads standard error into the plugin's log, whether or not anything else goes well.
   ///
-  /// - Parameter held: bytes that were read before.
-  func collect(_ descriptor: Int32, held: [UInt8], _ dependencies: PluginDependencies) -> LineReader {
-    let file = LogFile(path: dependencies.folders.log(name), limits: dependencies.logLimits)
+  /// - Parameters:
+  ///   - held: bytes that were read before.
+  ///   - file: the plugin's log.
+  func collect(_ descriptor: Int32, held: [UInt8], into file: LogFile) -> LineReader {
     let reader = LineReader(
       descriptor: descriptor, maximumLineLength: 64 * 1024, held: held, loop: .logs,
       handlers: .init(line: { [self] framed in
@@ -50,7 +50,7 @@ final class PluginOutput: Sendable {
     do {
       try reader.start()
     } catch {
-      log("\(name): its log cannot be collected: \(error)")
+      logger.error("its log cannot be collected: \(error)")
       reader.close()
     }
     return reader
@@ -64,7 +64,8 @@ final class PluginOutput: Sendable {
       return state.violations
     }
     guard number <= Self.maximumViolations else { return }
-    log("\(name): \(Self.describe(violation))" + (number == Self.maximumViolations ? "; more is not told" : ""))
+    let rest = number == Self.maximumViolations ? "; further ones are not logged" : ""
+    logger.warning("\(Self.describe(violation))\(rest)")
   }
 
   private static func describe(_ violation: JSONRPCConnection.ProtocolViolation) -> String {

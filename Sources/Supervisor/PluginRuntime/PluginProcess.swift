@@ -33,13 +33,13 @@ final class PluginProcess: Sendable {
           markers: [dependencies.guardian?.marker ?? "\(Guardian.markerName)=none", marker]),
         directory: dependencies.folders.data(name)),
       guardian: dependencies.guardian)
-    let output = PluginOutput(name: name, log: dependencies.log)
+    let output = PluginOutput(logger: dependencies.logger(of: name))
     self.init(
       child: child,
       peer: JSONRPCConnection(
         input: pipes.output, output: pipes.input, clock: dependencies.timekeeper.clock,
         violation: { output.report($0) }),
-      log: output.collect(pipes.error, held: [], dependencies), marker: marker, output: output)
+      log: output.collect(pipes.error, held: [], into: dependencies.logFile(of: name)), marker: marker, output: output)
   }
 
   /// Continues with a process that was inherited across `exec`.
@@ -47,12 +47,14 @@ final class PluginProcess: Sendable {
     adopting handover: PluginHandover, _ dependencies: PluginDependencies
   ) throws(SpawnError) {
     let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
-    let output = PluginOutput(name: handover.name, log: dependencies.log)
+    let output = PluginOutput(logger: dependencies.logger(of: handover.name))
     self.init(
       child: child,
       peer: JSONRPCConnection(
         handover.peer, clock: dependencies.timekeeper.clock, violation: { output.report($0) }),
-      log: output.collect(handover.errors, held: handover.heldErrors, dependencies), marker: handover.lifeMarker,
+      log: output.collect(
+        handover.errors, held: handover.heldErrors, into: dependencies.logFile(of: handover.name)),
+      marker: handover.lifeMarker,
       output: output)
   }
 
