@@ -21,6 +21,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
@@ -71,7 +72,8 @@ let package = Package(
     .systemLibrary(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
-      name: "RelayConfig", dependencies: ["CYAML", "PluginConformance", "RelayText", "RelayWire"],
+      name: "RelayConfig",
+      dependencies: ["CYAML", "PluginConformance", "RelayConcurrency", "RelayText", "RelayWire"],
       path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
@@ -87,16 +89,19 @@ let package = Package(
       name: "RelayText", dependencies: ["CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/RelayText", swiftSettings: strict),
     .target(
-      name: "RelayLogging", dependencies: ["RelayConcurrency", "RelayTransport"],
-      path: "Sources/Supervisor/RelayLogging", swiftSettings: strict
-    ),
+      name: "RelayLogging",
+      dependencies: ["RelayConcurrency", "RelayTransport", .product(name: "Logging", package: "swift-log")],
+      path: "Sources/Supervisor/RelayLogging", swiftSettings: strict),
     .target(
       name: "RelayHome", dependencies: ["RelayConcurrency", "RelayWire"], path: "Sources/Supervisor/RelayHome",
       swiftSettings: strict),
     .target(
       name: "RelayModel", dependencies: ["RelayWire"], path: "Sources/Supervisor/RelayModel", swiftSettings: strict),
     .target(
-      name: "ProcessSupervision", dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire"],
+      name: "ProcessSupervision",
+      dependencies: [
+        "CLinux", "RelayConcurrency", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
+      ],
       path: "Sources/Supervisor/ProcessSupervision", swiftSettings: strict),
     .target(
       name: "AgentRuntime",
@@ -114,7 +119,7 @@ let package = Package(
       name: "PluginRuntime",
       dependencies: [
         "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        "RelayStore", "RelayText", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/PluginRuntime", swiftSettings: strict),
     .target(
       name: "PluginConformance",
@@ -163,6 +168,7 @@ let package = Package(
         "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ChatCommands", "ContentServices", "Conversations",
         "MessageDelivery", "PiRPC", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
         "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Core", swiftSettings: strict),
     .target(
@@ -171,8 +177,9 @@ let package = Package(
       name: "pi-relayd",
       dependencies: [
         "AgentRuntime", "CEdit", "CLinux", "Formatter", "PluginConformance", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
-        "Supervisor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayTransport",
+        "RelayWire", "Supervisor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
     .executableTarget(name: "pi-relay-guardian", dependencies: ["CLinux"], path: "Sources/guardian"),
@@ -233,7 +240,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "RunGuard", "Supervisor",
+        "RunGuard", "Supervisor", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
@@ -258,6 +265,13 @@ let package = Package(
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RelayLoggingTests",
+      dependencies: [
+        "RelayConcurrency", "RelayLogging", "RelayTransport", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "RelayHomeTests",
@@ -285,6 +299,7 @@ let package = Package(
       dependencies: [
         "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel",
         "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "ChatCommandsTests",
@@ -357,7 +372,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "RelayConfigTests", dependencies: ["RelayConfig", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayConfigTests", dependencies: ["RelayConcurrency", "RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
       dependencies: ["RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport"],

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Logging
 import RelayConcurrency
 import RelayLogging
 import RelayModel
@@ -51,7 +52,7 @@ private struct Silence: PluginAudience {
           folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"],
           store: try SQLiteStore(path: folders.database), timekeeper: Timekeeper(clock: clock),
           restart: RestartPolicy(), logLimits: .init(), audience: Silence(arrivals: arrivals, sleepers: sleepers),
-          log: { said.post($0) }))
+          logger: .lines { said.post($0) }))
     }
 
     /// Waits for a line of the log that holds `text`.
@@ -75,7 +76,7 @@ private struct Silence: PluginAudience {
     func run(_ body: () async throws -> Void) async throws {
       let running = Task { [instance] in await instance.run() }
       try await body()
-      // What the clock holds up on the way out is let go at once.
+      // Delays on the way out are let go at once.
       let stopping = Task { [instance] in await instance.stop() }
       let moving = move(by: .seconds(60))
       await stopping.value
@@ -140,7 +141,7 @@ private struct Silence: PluginAudience {
     }
   }
 
-  @Test func `one that is asleep ends with the daemon, or takes a new configuration`() async throws {
+  @Test func `a sleeping service ends with the daemon, or takes a new configuration`() async throws {
     let stage = try Stage("pi-relay-formatter", as: "formatter")
     try await stage.run {
       _ = await stage.arrivals.next()

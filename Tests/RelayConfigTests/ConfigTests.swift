@@ -6,7 +6,7 @@ private func load(_ text: String, environment: [String: String] = [:]) throws ->
   try ConfigReader(environment: environment).read(Array(text.utf8), file: "relay.yaml")
 }
 
-/// What is said about a wrong file.
+/// The complaints about a wrong file.
 private func complaints(_ text: String, environment: [String: String] = [:]) -> [String] {
   do {
     _ = try load(text, environment: environment)
@@ -83,6 +83,14 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
         "relay.yaml:1:66: callTimeoutSeconds: expected a whole number from 0 to 100000000",
         "relay.yaml:1:70: unknown key \"data_dir\" in assistant",
       ])
+  }
+
+  @Test func `the level of the log is one of five, info by default`() throws {
+    #expect(try load("logging: {keep: 2}").config.logging.level == .info)
+    #expect(try load("logging: {level: warning}").config.logging.level == .warning)
+    #expect(
+      complaints("logging:\n  level: verbose\n")
+        == ["relay.yaml:2:10: level: expected one of debug, info, notice, warning, error"])
   }
 
   @Test func `what is redacted is regular expressions`() throws {

@@ -63,7 +63,7 @@ extension Config {
     private static func duration(_ seconds: Int) -> Duration? { seconds == 0 ? nil : .seconds(seconds) }
   }
 
-  /// Whether any conversation is an assistant's.
+  /// True when any conversation is an assistant's.
   package var hasAssistant: Bool {
     messengers.contains { messenger in
       messenger.enabled && messenger.conversations.values.contains { $0.use == .assistant }

@@ -161,7 +161,7 @@ package struct BotConfiguration: Sendable, Equatable {
       return nil
     }
 
-    /// What nobody has asked for.
+    /// Settings that were not read.
     var rest: [String] {
       guard case .object(let sections) = file else { return [] }
       return sections.flatMap { section, value -> [String] in

@@ -20,12 +20,12 @@ package struct Config: Sendable, Equatable {
   package init() {}
 
   package struct Machine: Sendable, Equatable {
-    /// Nil: the host's name.
+    /// `nil` means the host's name.
     package var name: String?
   }
 
   package struct Pi: Sendable, Equatable {
-    /// Nil: `pi` on PATH, or the demo agent when that is not usable.
+    /// `nil` means `pi` on PATH, or the demo agent when that is not usable.
     package var executable: String?
     package var arguments: [String] = []
     package var model: String?
@@ -74,7 +74,7 @@ package struct Config: Sendable, Equatable {
     case assistant
   }
 
-  /// What is set for one conversation, or for all of a kind, instead of for the whole messenger.
+  /// Settings of one conversation, or of all of a kind, that replace those of the whole messenger.
   package struct ConversationSettings: Sendable, Equatable {
     package var use: Use?
     package var output: Output?
@@ -94,7 +94,7 @@ package struct Config: Sendable, Equatable {
     /// Variables alone speak of it, which may be meant for another program.
     package var isImplied = false
     package var access = Access()
-    /// Nil: `final` where a session is only looked in on, `stream` elsewhere.
+    /// `nil` means `final` where a session is only looked in on, `stream` elsewhere.
     package var output: Output?
     package var images = Images.explicit
     package var busy = Busy.followUp
@@ -103,7 +103,7 @@ package struct Config: Sendable, Equatable {
     /// Milliseconds between edits of a streamed message; nil: the messenger's own, or 800.
     package var editInterval: Duration?
     package var proxy: String?
-    /// What the plugin itself is given, shorthands resolved.
+    /// Settings for the plugin itself, shorthands resolved.
     package var settings: JSONValue = .object([:])
     /// A secret stands in the file itself.
     package var hasLiteralSecret = false
@@ -122,7 +122,7 @@ package struct Config: Sendable, Equatable {
       var settings = ConversationSettings()
       let use = own.use ?? ofKind.use ?? (conversation.kind == .channel ? .main : .own)
       settings.use = use
-      // Who only looks in wants the result.
+      // A person who only looks in wants the result.
       settings.output = own.output ?? ofKind.output ?? (use == .control && output == nil ? .final : output)
       settings.images = own.images ?? ofKind.images ?? images
       settings.busy = own.busy ?? ofKind.busy ?? busy
@@ -131,7 +131,7 @@ package struct Config: Sendable, Equatable {
     }
   }
 
-  /// Who may use a messenger. Empty admits nobody.
+  /// The people who may use a messenger. Empty admits nobody.
   package struct Access: Sendable, Equatable {
     package var users: Set<String> = []
     package var roles: Set<String> = []
@@ -159,6 +159,11 @@ package struct Config: Sendable, Equatable {
   }
 
   package struct Logging: Sendable, Equatable {
+    package enum Level: String, Sendable, CaseIterable { case debug, info, notice, warning, error }
+
+    /// Lines of the daemon's log below this level are left out. Changed by a reload.
+    package var level = Level.info
+    /// Of every log file; read at the start, as `keep` is.
     package var maximumBytes = 10 << 20
     package var keep = 3
   }
@@ -171,14 +176,14 @@ package struct Config: Sendable, Equatable {
   package struct ShutdownSettings: Sendable, Equatable {
     /// How long running answers may take to finish.
     package var drain: Duration = .seconds(20)
-    /// Whether conversations are told that the daemon stops.
+    /// Conversations are told that the daemon stops.
     package var tellsConversations = false
   }
 
   package struct DeliverySettings: Sendable, Equatable {
     /// Tries of one send before it is given up: about ten minutes in all.
     package var attempts = 24
-    /// Whether a conversation is told of what was given up.
+    /// A conversation is told of messages that were given up.
     package var tellsConversations = true
     /// Regular expressions of what no conversation is shown, and `usual` for those of well-known secrets.
     package var redact: [String] = []

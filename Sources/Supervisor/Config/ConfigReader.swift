@@ -13,7 +13,7 @@ package struct ConfigReader: Sendable {
 
   package struct Loaded: Sendable, Equatable {
     package var config: Config
-    /// Nil: there is no file, and the defaults hold.
+    /// `nil` where there is no file, and the defaults hold.
     package var path: String?
     package var warnings: [String] = []
     /// Where in the file each setting of a plugin instance stands: instance → dotted path → `relay.yaml:3:5`.
@@ -54,7 +54,7 @@ package struct ConfigReader: Sendable {
     return loaded
   }
 
-  /// Whether there is anything of that name: a link that leads nowhere was meant to be a configuration.
+  /// Looks for anything of that name: a link that leads nowhere was meant to be a configuration.
   private static func isThere(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
@@ -198,6 +198,7 @@ package struct ConfigReader: Sendable {
     }
     restart.refuseRest("restart")
     let logging = root.group("logging")
+    if let value = logging.choice("level", Config.Logging.Level.self) { config.logging.level = value }
     if let value = logging.integer("maximumMegabytes", in: 1...10_000) { config.logging.maximumBytes = value << 20 }
     if let value = logging.integer("keep", in: 0...1_000) { config.logging.keep = value }
     logging.refuseRest("logging")

@@ -74,7 +74,7 @@ struct MessengerReader {
     }
   }
 
-  /// What is left is the plugin's own, with references to secrets resolved.
+  /// The rest is the plugin's own, with references to secrets resolved.
   private mutating func settings(_ group: SettingsReader, _ messenger: inout Config.Messenger) -> [String: JSONValue] {
     var settings = defaultSettings(messenger.proxy)
     var places = impliedPlaces

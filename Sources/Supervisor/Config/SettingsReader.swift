@@ -132,7 +132,7 @@ final class SettingsReader {
     return result
   }
 
-  /// What has not been asked for.
+  /// Settings that were not read.
   var rest: [YAMLNode.Entry] { entries.filter { !asked.contains($0.key) } }
 
   /// Complains about every key nobody asked for.
@@ -164,7 +164,7 @@ extension SettingsReader.Context {
 extension YAMLNode {
   private static let largestSafeInteger: Int64 = 1 << 53 - 1
 
-  /// Whether it is written as a whole number of more digits than a `Double` holds.
+  /// True for a whole number of more digits than a `Double` holds.
   static func isUnsafeInteger(_ text: String) -> Bool {
     let digits = text.first == "-" || text.first == "+" ? text.dropFirst() : text[...]
     guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return false }

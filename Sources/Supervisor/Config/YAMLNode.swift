@@ -30,7 +30,7 @@ package indirect enum YAMLNode: Sendable, Equatable {
     }
   }
 
-  /// What it is, for messages.
+  /// The kind of value, for messages.
   package var kind: String {
     switch self {
     case .scalar: "a single value"

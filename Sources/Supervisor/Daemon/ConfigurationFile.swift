@@ -9,7 +9,7 @@ import RelayWire
 struct ConfigurationFile {
   let path: String
   let messengers: [Config.Messenger]
-  /// Of every messenger without one of its own.
+  /// The proxy of every messenger without one of its own.
   let proxy: String?
   private let surroundings: Surroundings
 
@@ -41,7 +41,7 @@ struct ConfigurationFile {
     let folder = surroundings.folders.home + "/secrets"
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError("cannot be made", path: folder) }
     let kept = "\(folder)/\(name)"
-    try replace(kept, with: secret + "\n")
+    try FileReplacement.write(secret + "\n", to: kept)
     return kept
   }
 
@@ -69,30 +69,10 @@ struct ConfigurationFile {
     }
     // Before the old one is replaced.
     _ = try ConfigReader(environment: surroundings.environment).read(Array(new.utf8), file: path)
-    if let text { try replace(path + ".before-setup", with: text) }
-    try replace(path, with: new)
+    if let text { try FileReplacement.write(text, to: path + ".before-setup") }
+    try FileReplacement.write(new, to: path)
     print("\(path) now sets up \(messenger)." + (text == nil ? "" : " The file of before: \(path).before-setup"))
     print("Next: pi-relayd start (or, if it runs: pi-relayd reload), then pi-relayd status.")
     return true
-  }
-
-  /// In one step: a crash leaves the old file or the new one.
-  private func replace(_ name: String, with text: String) throws {
-    // A link stays one.
-    let path =
-      realpath(name, nil).map { real in
-        defer { free(real) }
-        return String(cString: real)
-      } ?? name
-    let part = "\(path).\(getpid())"
-    let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemError("cannot be made", path: part) }
-    defer { _ = close(descriptor) }
-    let bytes = Array(text.utf8)
-    guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0, rename(part, path) == 0 else {
-      let error = SystemError("cannot be written", path: path)
-      unlink(part)
-      throw error
-    }
   }
 }

@@ -76,7 +76,7 @@ extension Doctor {
       let reply = try await trial.peer.request(request, within: .seconds(60))
       for finding in reply.findings { note(finding.isGood, "\(messenger.name): \(finding.text)") }
     } catch {
-      // One that does not know the request cannot say.
+      // A plugin that does not know the request cannot say.
       if case .refused(let refusal) = error, [.methodNotFound, .invalidRequest].contains(refusal.code) { return }
       note(false, "\(messenger.name) could not be checked: \(error)")
     }

@@ -1,7 +1,7 @@
 import RelayConfig
 import RelayWire
 
-/// What the assistant bot's `bot.config.toml` says, for a set-up.
+/// Settings of the assistant bot's `bot.config.toml`, for a set-up.
 struct ImportedBot {
   private let path: String
   private let configuration: BotConfiguration

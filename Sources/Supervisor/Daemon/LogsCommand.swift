@@ -2,9 +2,12 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+internal import Logging
 internal import PluginRuntime
 import RelayConcurrency
+import RelayConfig
 internal import RelayHome
+internal import RelayLogging
 internal import RelayModel
 import RelayTransport
 import Supervisor
@@ -15,21 +18,31 @@ struct Logs: AsyncParsableCommand {
     discussion: "Sessions are named by their name or the beginning of their id.")
 
   @Argument(help: "A plugin or session; nothing for the daemon itself.") var name: String?
+  @Option(help: "Of the daemon's log, only lines of this level and those above it.") var level: Config.Logging.Level?
+  @Option(help: ArgumentHelp("Of the daemon's log, only lines about this session.", valueName: "name|id"))
+  var session: String?
   @Flag(name: [.customShort("f"), .long], help: "Go on with new lines as they come.") var follow = false
   @Option(name: [.customShort("n"), .long], help: "How many lines to begin with.") var lines = 50
+
+  func validate() throws {
+    guard name != nil, level != nil || session != nil else { return }
+    throw ValidationError("--level and --session choose lines of the daemon's log; leave out \(name ?? "the name")")
+  }
 
   func run() async throws {
     let surroundings = Surroundings()
     let path = try await path(surroundings)
+    var filter = LogFilter(
+      level: level.flatMap { Logger.Level(rawValue: $0.rawValue) }, sessions: try await sessionIDs(surroundings))
     guard let data = FileManager.default.contents(atPath: path) else {
       StandardError.say("There is no log \(path) yet. Logs there are: \(known(surroundings).joined(separator: ", "))")
       throw ExitStatus.failed
     }
-    let all = String(decoding: data, as: UTF8.self).split(separator: "\n")
-    for line in all.suffix(max(0, lines)) { print(line) }
+    let chosen = String(decoding: data, as: UTF8.self).split(separator: "\n").filter { filter.take($0) }
+    for line in chosen.suffix(max(0, lines)) { print(line) }
     guard follow else { return }
     fflush(nil)
-    try await follow(path, from: data.count)
+    try await follow(path, from: data.count, filter)
   }
 
   private func known(_ surroundings: Surroundings) -> [String] {
@@ -41,35 +54,64 @@ struct Logs: AsyncParsableCommand {
     guard let name else { return surroundings.folders.daemonLog }
     let direct = surroundings.folders.log(name)
     if access(direct, R_OK) == 0 { return direct }
-    if surroundings.connect() != nil {
-      let sessions = try await surroundings.ask(ControlStatus()).sessions
-      if let session = sessions.first(where: { $0.name == name || $0.id.hasPrefix(name) }) {
-        return surroundings.folders.log("session-\(session.id)")
-      }
+    if let id = try await sessions(surroundings).first(where: { $0.name == name || $0.id.hasPrefix(name) })?.id {
+      return surroundings.folders.log("session-\(id)")
     }
     return direct
   }
 
-  /// Prints what is added, across the log's being begun anew.
-  private func follow(_ path: String, from start: Int) async throws {
+  private func sessions(_ surroundings: Surroundings) async throws -> [SessionStatus] {
+    guard surroundings.connect() != nil else { return [] }
+    return try await surroundings.ask(ControlStatus()).sessions
+  }
+
+  /// Ids of the sessions that `--session` names, or the beginning of an id. Sessions that have ended are known to no
+  /// daemon, and remain in the log.
+  private func sessionIDs(_ surroundings: Surroundings) async throws -> [String] {
+    guard let session else { return [] }
+    let named = try await sessions(surroundings).filter { $0.name == session }.map(\.id)
+    if !named.isEmpty { return named }
+    guard !session.isEmpty, session.allSatisfy({ $0.isHexDigit || $0 == "-" }) else {
+      StandardError.say(
+        surroundings.isRunning
+          ? "No session is named \(session); pi-relayd sessions lists them."
+          : "No pi-relayd runs that knows the session \(session); give the beginning of its id, or start one.")
+      throw ExitStatus.failed
+    }
+    return [session.lowercased()]
+  }
+
+  /// Prints the lines that are added, across the start of a new file.
+  private func follow(_ path: String, from start: Int, _ filter: LogFilter) async throws {
     let changes = Mailbox<Void>(merge: { _, _ in true })
     let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
     let watch = try FolderWatch(folder: folder, alsoWrites: true) { changes.post(()) }
     defer { withExtendedLifetime(watch) {} }
+    var filter = filter
     var position = start
+    var unfinished: [UInt8] = []
     while await changes.next() != nil {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { continue }
       defer { _ = close(descriptor) }
-      if Int(lseek(descriptor, 0, SEEK_END)) < position { position = 0 }
+      if Int(lseek(descriptor, 0, SEEK_END)) < position { (position, unfinished) = (0, []) }
       lseek(descriptor, off_t(position), SEEK_SET)
       var buffer = [UInt8](repeating: 0, count: 65_536)
       while true {
         let count = read(descriptor, &buffer, buffer.count)
         guard count > 0 else { break }
         position += count
-        guard write(1, buffer, count) == count else { return }
+        unfinished += buffer[..<count]
+        guard let end = unfinished.lastIndex(of: 0x0A) else { continue }
+        for line in unfinished[..<end].split(separator: 0x0A) {
+          let line = String(decoding: line, as: UTF8.self)
+          if filter.take(line) { print(line) }
+        }
+        unfinished.removeSubrange(...end)
+        guard fflush(nil) == 0 else { return }
       }
     }
   }
 }
+
+extension Config.Logging.Level: ExpressibleByArgument {}

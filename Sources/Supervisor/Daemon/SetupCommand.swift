@@ -121,7 +121,7 @@ struct MessengerList {
   private let plugins: [DiscoveredPlugin]
   private let problems: [String]
   private let folder: String
-  /// What came with the daemon and is no messenger.
+  /// Plugins that came with the daemon and are no messengers.
   private static let services = ["attachments", "formatter"]
 
   var names: [String] { plugins.map(\.name) }

@@ -9,10 +9,10 @@ import RelayWire
 /// Answers given with the command.
 struct SetupAnswers {
   private(set) var given: [String: String] = [:]
-  /// Those that came from files: a secret may.
+  /// Settings that came from files: a secret may.
   private(set) var fromFiles: Set<String> = []
 
-  /// What was given with the command goes before what the file says.
+  /// Settings given with the command go before those of the file.
   mutating func take(_ bot: ImportedBot) {
     for (name, answer) in bot.answers where given[name] == nil {
       given[name] = answer
@@ -127,7 +127,7 @@ struct SetupConversation {
     guard tcgetattr(STDIN_FILENO, &usual) == 0 else { return readLine() }
     var unseen = usual
     unseen.c_lflag &= ~tcflag_t(ECHO)
-    // Whoever leaves here gets back a terminal that shows what is typed.
+    // A person who leaves here gets back a terminal that shows what is typed.
     seen.withLock { $0 = usual }
     let before = signal(SIGINT) { _ in
       seen.withLock { usual in if var usual { tcsetattr(STDIN_FILENO, TCSAFLUSH, &usual) } }

@@ -7,7 +7,7 @@ internal import RelayHome
 import RelayTransport
 import RelayWire
 
-/// What every command needs to know of where it runs.
+/// The folders, programs and variables around every command.
 struct Surroundings {
   let environment = ProcessInfo.processInfo.environment
   let folders: Folders
@@ -53,7 +53,7 @@ struct Surroundings {
     }
   }
 
-  /// Whether a daemon answers.
+  /// True when a daemon answers.
   var isRunning: Bool {
     guard let peer = connect() else { return false }
     peer.close()

@@ -2,7 +2,7 @@ internal import ProcessSupervision
 internal import RelayTransport
 internal import RelayWire
 
-/// What a TOML file holds, as a program that came with the daemon reads it.
+/// The contents of a TOML file, read by a program that came with the daemon.
 enum TOMLFile {
   struct Failure: Error, Sendable, CustomStringConvertible {
     let description: String

@@ -54,7 +54,7 @@ final class ConformanceHost: Sendable {
   /// The message that was answered with -32001 in this life.
   var putOff: Key? { state.withLock { $0.putOff } }
 
-  /// Whether any message has come in any life.
+  /// True once any message has come, from any of its processes.
   var hasReceived: Bool { state.withLock { !$0.known.isEmpty } }
 
   /// Begins another life of the plugin.
@@ -156,7 +156,7 @@ final class ConformanceHost: Sendable {
 }
 
 extension MessageReceived {
-  /// Whether another message can only be this one once more.
+  /// Recognises a message that can only be a repeat of this one.
   fileprivate func isRepeated(by other: MessageReceived) -> Bool {
     conversation.id == other.conversation.id && sender.id == other.sender.id && text == other.text
       && time == other.time && replyTo == other.replyTo

@@ -44,12 +44,12 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// Whether the folder of that name is still the one that is watched.
+  /// False once another folder has that name, or none.
   package var isCurrent: Bool {
     !isOver.withLock { $0 } && !identity.isEmpty && Self.identity(of: folder) == identity
   }
 
-  /// Whether one of these events (inotify(7)) says that the folder is gone.
+  /// Looks for an event (inotify(7)) that says that the folder is gone.
   private static func tellsOfTheEnd(_ events: UnsafeRawBufferPointer) -> Bool {
     let head = MemoryLayout<inotify_event>.size
     var position = 0

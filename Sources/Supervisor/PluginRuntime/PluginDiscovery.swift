@@ -51,7 +51,7 @@ package struct PluginDiscovery: Sendable {
       result.problems.append("\(droppedFolder) cannot be read; check its permissions")
     }
     if let bundledFolder {
-      // Whether plugins came with this installation is for `doctor` to say.
+      // `doctor` says where an installation has no plugins.
       for name in (try? Self.names(in: bundledFolder)) ?? []
       where name.hasPrefix(Self.prefix) && !Self.notPlugins.contains(name) {
         considerBundled(name, in: bundledFolder, &result)

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 package import RelayConfig
@@ -12,29 +13,32 @@ internal import RelayWire
 /// All plugins: found, configured, kept running, and followed when their files or settings change.
 package actor PluginHost {
   private let discovery: PluginDiscovery
-  private var dependencies: PluginDependencies
+  private let dependencies: PluginDependencies
   private let taskScope = TaskScope()
+  private let places: SettingPlaces
+  private var watches: PluginFolderWatches
+  private var phase = Phase.loading
   private var config: Config
-  private let places: Locked<[String: [String: String]]>
   private var instances: [String: PluginInstance] = [:]
   private var specifications: [String: PluginSpecification] = [:]
   /// Switched off by hand until switched on again.
   private var disabled: Set<String> = []
-  /// Which are switched off is known.
-  private var isReady = false
-  /// Not gone on with yet.
+  /// Inherited across `exec`, and not continued with yet.
   private var adopted: [String: PluginHandover]
   private var problems: [String] = []
   /// The last instance of each name that was stopped.
   private var retired: [String: PluginInstance] = [:]
-  private var watch: FolderWatch?
-  private var watchOfHome: FolderWatch?
-  private var watchOfBundled: FolderWatch?
-  private var stopping = false
   /// Counts replacements, so that of two that overlap the later one wins.
   private var changes = 0
 
-  /// - Parameter adopted: what the program that this process was before had running.
+  private enum Phase {
+    /// It is not known yet which plugins are switched off.
+    case loading
+    case running
+    case stopping
+  }
+
+  /// - Parameter adopted: plugins that the predecessor in this process had running.
   package init(
     discovery: PluginDiscovery, loaded: ConfigReader.Loaded, dependencies: PluginDependencies,
     adopting adopted: Handover? = nil
@@ -42,12 +46,13 @@ package actor PluginHost {
     self.adopted = Dictionary(uniqueKeysWithValues: (adopted?.plugins ?? []).map { ($0.name, $0) })
     self.discovery = discovery
     config = loaded.config
-    let places = Locked(loaded.places)
+    let places = SettingPlaces(loaded.places)
     self.places = places
+    var dependencies = dependencies
+    dependencies.locate = { places.locate($0, $1) }
     self.dependencies = dependencies
-    self.dependencies.locate = { instance, path in
-      places.withLock { $0[instance] }.flatMap { Self.place(path, $0) }
-    }
+    watches = PluginFolderWatches(
+      dependencies.folders, bundledFolder: discovery.bundledFolder, logger: dependencies.logger)
   }
 
   /// Runs plugins until `stop`.
@@ -55,77 +60,43 @@ package actor PluginHost {
     do {
       disabled = try await dependencies.store.switchedOff()
     } catch {
-      dependencies.log("which plugins are switched off could not be read, so all are started: \(error)")
+      dependencies.logger.error("which plugins are switched off could not be read, so all are started: \(error)")
     }
-    isReady = true
-    let changes = Mailbox<Void>(merge: { _, _ in true })
-    taskScope.add { [self] in
+    if phase == .loading { phase = .running }
+    taskScope.add { [self, changes = watches.changes] in
       while await changes.next() != nil { await rescan() }
     }
-    changesOfFolder = changes
     await rescan()
     for left in adopted.values { endLeft(left) }
     adopted = [:]
     await taskScope.run()
   }
 
-  private var changesOfFolder: Mailbox<Void>?
-
-  /// Watches the folders that are there now: one may have been removed and made anew.
-  private func renewWatches() {
-    guard let changes = changesOfFolder else { return }
-    let folder = dependencies.folders.plugins
-    if watch?.isCurrent != true { watch = watch(over: folder, changes) }
-    if watch != nil {
-      watchOfHome = nil
-    } else if watchOfHome == nil {
-      // Until it is back.
-      watchOfHome = watch(over: dependencies.folders.home, alsoCreations: true, changes)
-    }
-    if let bundled = discovery.bundledFolder, watchOfBundled?.isCurrent != true {
-      watchOfBundled = watch(over: bundled, changes)
-    }
-  }
-
-  /// Folders whose watching failed, which is said once.
-  private var unwatched: Set<String> = []
-
-  private func watch(over folder: String, alsoCreations: Bool = false, _ changes: Mailbox<Void>) -> FolderWatch? {
-    do {
-      let watch = try FolderWatch(folder: folder, alsoCreations: alsoCreations) { changes.post(()) }
-      unwatched.remove(folder)
-      return watch
-    } catch {
-      if unwatched.insert(folder).inserted { dependencies.log("\(folder) is not watched for new plugins: \(error)") }
-      return nil
-    }
-  }
-
   /// Takes a new configuration; plugins that it does not concern go on undisturbed.
   package func apply(_ new: ConfigReader.Loaded) async {
     config = new.config
-    places.withLock { $0 = new.places }
+    places.replace(with: new.places)
     await rescan()
   }
 
   /// Looks at the folders again and makes what runs agree with what is there.
   package func rescan() async {
-    guard !stopping, isReady else { return }
-    renewWatches()
+    guard phase == .running else { return }
+    watches.renew()
     let found = discovery.scan()
-    let wanted = Self.specifications(found.plugins, config)
-    problems = found.problems + Self.missing(found.plugins, config)
+    let wanted = PluginSpecification.wanted(found.plugins, config)
+    problems = found.problems + PluginSpecification.missing(found.plugins, config)
     for (name, instance) in instances where wanted[name] == nil {
       instances[name] = nil
       specifications[name] = nil
-      dependencies.log("\(name) is gone and stopped")
+      dependencies.logger(of: name).notice("it is gone and was stopped")
       retire(name, instance)
     }
     for name in specifications.keys where wanted[name] == nil { specifications[name] = nil }
     for (name, specification) in wanted where specifications[name] != specification {
       specifications[name] = specification
       if let instance = instances[name] {
-        dependencies.log("\(name) has changed and is replaced")
+        dependencies.logger(of: name).notice("it has changed and is replaced")
         changes += 1
         taskScope.add { [number = changes] in await instance.replace(with: specification, change: number) }
       } else if !disabled.contains(name) {
@@ -134,36 +105,26 @@ package actor PluginHost {
     }
   }
 
-  /// The place of a setting, or of the nearest group around it.
-  private static func place(_ path: String, _ places: [String: String]) -> String? {
-    var path = path[...]
-    while true {
-      if let place = places[String(path)] { return place }
-      guard let dot = path.lastIndex(of: ".") else { return nil }
-      path = path[..<dot]
-    }
-  }
-
   private func start(_ specification: PluginSpecification) {
     let adopted = adopted.removeValue(forKey: specification.name)
     let instance = PluginInstance(specification, dependencies, adopting: adopted)
     instances[specification.name] = instance
     if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
-      // It goes on until it has ended in good order.
-      dependencies.log("\(specification.name) has changed and is replaced")
-      taskScope.add { await instance.restartOnceRunning() }
+      // The old process serves until it has ended in good order.
+      dependencies.logger(of: specification.name).notice("it has changed and is replaced")
+      taskScope.add { await instance.restart() }
     }
     let before = retired[specification.name]
     taskScope.add {
-      // Two lives of one name would share its folders, its log and its account on the platform.
+      // Two processes of one name would share its folders, its log and its account on the platform.
       await before?.ended()
       await instance.run()
     }
   }
 
-  /// Nobody wants it any more.
+  /// Ends an inherited process that is configured no more.
   private func endLeft(_ handover: PluginHandover) {
-    dependencies.log("\(handover.name) is gone and stopped")
+    dependencies.logger(of: handover.name).notice("it is gone and was stopped")
     do {
       let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
       for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
@@ -171,47 +132,13 @@ package actor PluginHost {
         await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
       }
     } catch {
-      dependencies.log("\(handover.name) could not be ended: \(error)")
+      dependencies.logger(of: handover.name).error("it could not be ended: \(error)")
     }
   }
-
-  var running: [PluginInstance] { Array(instances.values) }
 
   private func retire(_ name: String, _ instance: PluginInstance) {
     retired[name] = instance
     taskScope.add { await instance.stop() }
-  }
-
-  /// What is to run: each configured instance of a messenger, and one of everything else.
-  private static func specifications(
-    _ plugins: [DiscoveredPlugin], _ config: Config
-  ) -> [String: PluginSpecification] {
-    var result: [String: PluginSpecification] = [:]
-    for plugin in plugins {
-      let configured = config.messengers.filter { $0.kind == plugin.name }
-      for messenger in configured where messenger.enabled {
-        result[messenger.name] = PluginSpecification(
-          name: messenger.name, executable: plugin, settings: messenger.settings, isConfigured: true,
-          messenger: messenger)
-      }
-      guard configured.isEmpty else { continue }
-      let settings = config.plugins[plugin.name]
-      guard settings?.enabled != false else { continue }
-      result[plugin.name] = PluginSpecification(
-        name: plugin.name, executable: plugin, settings: settings?.settings ?? .object([:]),
-        isConfigured: settings != nil, messenger: nil)
-    }
-    return result
-  }
-
-  private static func missing(_ plugins: [DiscoveredPlugin], _ config: Config) -> [String] {
-    let known = Set(plugins.map(\.name))
-    let kinds = Set(
-      config.messengers.filter { $0.enabled && !$0.isImplied }.map(\.kind) + config.plugins.filter(\.value.enabled).keys
-    )
-    return kinds.subtracting(known).sorted().map {
-      "relay.yaml configures \"\($0)\", but there is no plugin of that name; put its executable into plugins/"
-    }
   }
 
   // MARK: - For the control socket
@@ -246,7 +173,9 @@ package actor PluginHost {
 
   package enum Change: String, Sendable, Codable { case restart, enable, disable }
 
-  /// Answers what is in the way of it, if anything.
+  /// Restarts, enables or disables a plugin.
+  ///
+  /// - Returns: the obstacle, for people; `nil` when it was done.
   package func change(_ name: String, _ change: Change) async -> String? {
     guard let specification = specifications[name] else {
       return "there is no plugin \(name); pi-relayd plugins lists them"
@@ -271,7 +200,7 @@ package actor PluginHost {
     return nil
   }
 
-  /// For the next daemons, too.
+  /// Stores the change, for later daemons too.
   private func keep(_ name: String, isOff: Bool) async -> String? {
     do {
       try await dependencies.store.switchOff(name, isOff)
@@ -283,12 +212,34 @@ package actor PluginHost {
 
   /// Stops every plugin, in good order and all at once.
   package func stop() async {
-    stopping = true
-    (watch, watchOfHome, watchOfBundled) = (nil, nil, nil)
-    changesOfFolder?.close()
+    phase = .stopping
+    watches.end()
     await withDiscardingTaskGroup { group in
       for instance in instances.values { group.addTask { await instance.stop() } }
     }
     taskScope.close()
   }
+
+  // MARK: - Upgrade
+
+  package struct Handover: Codable, Sendable {
+    package var plugins: [PluginHandover] = []
+  }
+
+  /// Hears nothing more of the plugins until `resume`.
+  ///
+  /// - Returns: `nil` with the name of the plugin that is in the middle of something.
+  package func hold() async -> (handover: Handover?, busy: String?) {
+    var handover = Handover()
+    for instance in instances.values {
+      switch await instance.hold() {
+      case .notRunning: break
+      case .ready(let plugin): handover.plugins.append(plugin)
+      case .busy: return (nil, instance.name)
+      }
+    }
+    return (handover, nil)
+  }
+
+  package func resume() async { for instance in instances.values { await instance.resume() } }
 }

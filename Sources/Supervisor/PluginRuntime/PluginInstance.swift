@@ -1,128 +1,39 @@
 internal import Glibc
-package import ProcessSupervision
-package import RelayConcurrency
-package import RelayConfig
-package import RelayHome
-package import RelayLogging
+internal import Logging
+internal import ProcessSupervision
+internal import RelayConcurrency
+internal import RelayHome
 package import RelayModel
-package import RelayStore
+internal import RelayStore
 internal import RelayTransport
-package import RelayWire
-
-/// What an instance is to run. A change of any part means a new life.
-package struct PluginSpecification: Sendable, Equatable {
-  /// `formatter`, `discord/work`.
-  package var name: String
-  package var executable: DiscoveredPlugin
-  package var settings: JSONValue
-  /// False when the configuration does not mention it.
-  package var isConfigured: Bool
-  package var messenger: Config.Messenger?
-}
-
-/// What all instances share.
-package struct PluginDependencies: Sendable {
-  package var folders: Folders
-  package var guardian: Guardian?
-  package var environment: [String: String]
-  package var store: any Store
-  package var timekeeper: Timekeeper
-  package var restart: RestartPolicy
-  package var logLimits: LogFile.Limits
-  package var audience: any PluginAudience
-  package var log: @Sendable (String) -> Void
-  /// Where in the configuration file a setting of an instance stands.
-  package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
-
-  package init(
-    folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
-    timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginAudience,
-    log: @escaping @Sendable (String) -> Void,
-    locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
-  ) {
-    self.folders = folders
-    self.guardian = guardian
-    self.environment = environment
-    self.store = store
-    self.timekeeper = timekeeper
-    self.restart = restart
-    self.logLimits = logLimits
-    self.audience = audience
-    self.log = log
-    self.locate = locate
-  }
-}
+internal import RelayWire
 
 /// One plugin, kept running: started, greeted, served, watched, ended, and started again when it ends by itself.
+///
+/// `PluginLifecycle` decides; this actor carries out.
 package actor PluginInstance {
   package nonisolated let name: String
-  var specification: PluginSpecification
-  let dependencies: PluginDependencies
-  private var history: RestartPolicy.History
-  var status: PluginStatus
-  private var stateSince: Duration
-  var life: Life?
-  /// What the program that this process was before had running.
-  var adopted: PluginHandover?
-  /// Wakes the loop: a new specification, a wish to restart, or the end.
-  let wakes = Mailbox<Void>(merge: { _, _ in true })
-  private(set) var stopping = false
-  private(set) var replacing = false
-  var isFallingAsleep = false
+  private let dependencies: PluginDependencies
+  private let logger: Logger
+  private var specification: PluginSpecification
+  private var lifecycle: PluginLifecycle
+  private var process: PluginProcess?
+  /// Inherited across `exec`, and not continued with yet.
+  private var adopted: PluginHandover?
+  /// The last process that introduced itself.
+  private var about: InitializeReply?
   private var lastChange = 0
-  /// The last lines on standard error, for messages.
-  let lastWords = Locked<[String]>([])
+  /// Wakes `run` from a pause: an event, or `nil` to look at the state again.
+  private let signals = Mailbox<PluginLifecycle.Event?>(merge: { $0 == $1 })
+  private var completion = Completion.pending([])
 
-  /// One life of its process.
-  final class Life: Sendable {
-    let child: ChildProcess
-    let peer: JSONRPCConnection
-    let log: LineReader
-    let marker: String
-    /// Its first line that is none of the protocol.
-    let junk: Locked<String?>
-    /// Once it has shaken hands.
-    private let stored = Locked<PluginLink?>(nil)
-    private let stopped = Locked<String?>(nil)
-
-    init(child: ChildProcess, peer: JSONRPCConnection, log: LineReader, marker: String, junk: Locked<String?>) {
-      self.junk = junk
-      self.child = child
-      self.peer = peer
-      self.log = log
-      self.marker = marker
-    }
-
-    var link: PluginLink? {
-      get { stored.withLock { $0 } }
-      set { stored.withLock { $0 = newValue } }
-    }
-
-    /// Kills it; the first reason stands.
-    func stop(because why: String) {
-      stopped.withLock { $0 = $0 ?? "\(why), and was stopped" }
-      child.signal(SIGKILL)
-    }
-
-    /// Waits for the end of a process whose output has ended, and tells how it came: by itself or by us.
-    func explainEnd(within limit: Duration, clock: any Clock<Duration>) async -> String {
-      if let exit = await child.exit(within: limit, clock) { return stopped.withLock { $0 } ?? "it ended with \(exit)" }
-      stop(because: "it closed its standard output")
-      _ = await child.exit()
-      return stopped.withLock { $0 } ?? ""
-    }
+  private enum Completion {
+    case pending([CheckedContinuation<Void, Never>])
+    case done
   }
 
-  /// Time a plugin has to answer `initialize`.
+  /// Time that a plugin has to answer `initialize`.
   package static let handshakeLimit: Duration = .seconds(10)
-  /// Silence after which a plugin is pinged, and how long it may take to answer.
-  static let quietLimit: Duration = .seconds(15)
-  static let pingLimit: Duration = .seconds(10)
-  static let shutdownLimit: Duration = .seconds(5)
-  /// After which one that runs on demand is ended. Shorter than `quietLimit`: pings are heard, too.
-  static let idleLimit: Duration = .seconds(10)
-  /// Breaches of the protocol that are logged of one life.
-  static let mostViolationsTold = 20
 
   package init(
     _ specification: PluginSpecification, _ dependencies: PluginDependencies, adopting adopted: PluginHandover? = nil
@@ -131,184 +42,284 @@ package actor PluginInstance {
     name = specification.name
     self.specification = specification
     self.dependencies = dependencies
-    status = PluginStatus(
-      name: specification.name, state: .starting, path: specification.executable.path,
-      restarts: adopted?.restarts ?? 0)
-    stateSince = dependencies.timekeeper.now()
-    history = adopted?.history?.flipped(at: stateSince) ?? RestartPolicy.History()
-  }
-
-  /// What the next program is to know of earlier ends; its clock may begin anew. It does not know how long this life has
-  /// been well.
-  var historyForHandover: RestartPolicy.History? {
+    logger = dependencies.logger(of: specification.name)
     let now = dependencies.timekeeper.now()
-    return now - stateSince < dependencies.restart.healthyAfter ? history.flipped(at: now) : nil
+    lifecycle =
+      if let adopted {
+        PluginLifecycle(
+          adopting: adopted.history, restarts: adopted.restarts, policy: dependencies.restart, at: now)
+      } else {
+        PluginLifecycle(policy: dependencies.restart, at: now)
+      }
   }
 
   package func report() -> PluginStatus {
-    var report = status
-    report.pid = life?.child.pid
-    report.problem = life?.link?.problem ?? status.problem
-    report.since = Double((dependencies.timekeeper.now() - stateSince).components.seconds)
-    return report
+    PluginStatus(
+      name: name, state: lifecycle.reported(isConnected: process?.link != nil), path: specification.executable.path,
+      version: about?.version, kinds: about?.kinds.map(\.rawValue), pid: process?.child.pid,
+      since: Double((dependencies.timekeeper.now() - lifecycle.since).components.seconds),
+      restarts: lifecycle.restarts, problem: process?.link?.problem ?? lifecycle.problem)
   }
 
-  func enter(_ state: PluginStatus.State, problem: String? = nil) {
-    status.state = state
-    status.problem = problem
-    stateSince = dependencies.timekeeper.now()
-  }
+  // MARK: - Requests
 
-  // MARK: - Wishes from outside
-
-  /// Runs something else from now on. The present life is ended in good order first.
+  /// Runs something else from now on. The present process is ended in good order first.
   ///
-  /// - Parameter change: the number of this wish; one that comes after a later one is out of date.
+  /// - Parameter change: the number of this request; one that comes after a later one is out of date.
   package func replace(with new: PluginSpecification, change: Int) async {
     guard change > lastChange else { return }
     lastChange = change
     guard new != specification else { return }
     specification = new
-    status.path = new.executable.path
     await restart()
   }
 
-  func forgetFailures() {
-    guard history.failures > 0 else { return }
-    history = RestartPolicy.History()
-    dependencies.store.saveBackoffSoon(nil, of: name)
-  }
-
-  /// Ends the present life in good order and begins another at once.
-  package func restart() async {
-    forgetFailures()
-    replacing = true
-    if let life { await end(life, reason: "replaced") }
-    wakes.post(())
-  }
-
-  /// The same for one that has only just been gone on with.
-  func restartOnceRunning() async {
-    let timekeeper = dependencies.timekeeper
-    while life?.link == nil, !stopping { guard await timekeeper.sleep(for: .milliseconds(10)) else { return } }
-    await restart()
-  }
+  /// Ends the present process in good order, and begins another at once.
+  package func restart() async { await request(.restart) }
 
   /// Ends it for good; `run` returns.
-  package func stop() async {
-    stopping = true
-    wakes.post(())
-    if let life { await end(life, reason: "stopped") }
+  package func stop() async { await request(.stop) }
+
+  private func request(_ event: PluginLifecycle.Event) async {
+    let process = process
+    await perform(lifecycle.handle(event, at: dependencies.timekeeper.now()))
+    // Another request may have begun to end it.
+    if let process { _ = await process.child.exit() }
   }
 
-  func end(_ life: Life, reason: String) async {
-    if let link = life.link {
-      // A refusal or a silence changes nothing: what follows ends it anyway.
-      _ = try? await link.request(Shutdown(reason: reason), within: Self.shutdownLimit)
+  private func perform(_ actions: [PluginLifecycle.Action]) async {
+    for action in actions {
+      switch action {
+      case .wake: signals.post(nil)
+      case .saveBackoff(let backoff): dependencies.store.saveBackoffSoon(backoff, of: name)
+      case .end(let reason): if let process { await process.end(reason, clock: dependencies.timekeeper.clock) }
+      }
     }
-    life.peer.finish()
-    await life.child.tearDown(
-      [.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: dependencies.timekeeper.clock)
   }
 
-  // MARK: - The loop of lives
+  /// Waits until `run` has returned.
+  package func ended() async {
+    await withCheckedContinuation { continuation in
+      switch completion {
+      case .pending(let waiters): completion = .pending(waiters + [continuation])
+      case .done: continuation.resume()
+      }
+    }
+  }
+
+  // MARK: - The loop of processes
 
   /// Runs until `stop`.
   package func run() async {
-    if adopted == nil { await waitOut() }
-    while !stopping, !Task.isCancelled {
-      replacing = false
-      let began = dependencies.timekeeper.now()
-      let ending = await live()
-      if stopping || Task.isCancelled { break }
-      if case .postponed = ending { continue }
-      if replacing { continue }
-      if case .asleep(let link) = ending {
-        await sleep(link)
-        continue
+    if adopted == nil { await restoreBackoff() }
+    /// The router may call it; it is told of no other end.
+    var asleep: PluginLink?
+    loop: while !Task.isCancelled {
+      switch lifecycle.state {
+      case .starting:
+        switch await runOnce() {
+        case .notConnected: break
+        case .disconnected: asleep = nil
+        case .asleep(let link): asleep = link
+        }
+      case .backoff(let pause): await wait(until: pause.until)
+      case .asleep: await wait(until: nil)
+      case .stopped: break loop
+      case .handshaking, .running, .stopping: preconditionFailure("\(name) ended without an event")
       }
-      let delay = decide(ending, uptime: dependencies.timekeeper.now() - began)
-      await pause(delay)
     }
-    enter(.stopped)
-    hasRun = true
-    for waiter in endWaiters { waiter.resume() }
-    endWaiters = []
+    _ = lifecycle.handle(.stop, at: dependencies.timekeeper.now())
+    if let asleep { await dependencies.audience.disconnected(asleep) }
+    if case .pending(let waiters) = completion { for waiter in waiters { waiter.resume() } }
+    completion = .done
   }
 
-  /// What a restart of the daemon must not wipe away: a plugin that ends again and again is held back as before.
-  private func waitOut() async {
+  /// A restart of the daemon does not forget earlier failures: a plugin that ends again and again is held back as before.
+  private func restoreBackoff() async {
+    let generation = lifecycle.generation
     do {
       guard let backoff = try await dependencies.store.backoff(of: name) else { return }
-      history.failures = backoff.failures
-      let wait = min(backoff.wait, dependencies.restart.longestDelay)
-      guard wait > .zero else { return }
-      enter(.waiting, problem: "it failed \(backoff.failures) times before pi-relayd was started")
-      await pause(wait)
+      _ = lifecycle.handle(.heldBack(backoff, generation), at: dependencies.timekeeper.now())
     } catch {
-      dependencies.log("\(name): how it was held back could not be read: \(error)")
+      logger.error("how it was held back could not be read: \(error)")
     }
   }
 
-  private var hasRun = false
-  private var endWaiters: [CheckedContinuation<Void, Never>] = []
-
-  /// Waits until `run` has returned, or never will begin.
-  package func ended() async {
-    guard !hasRun else { return }
-    await withCheckedContinuation { endWaiters.append($0) }
-  }
-
-  enum Ending: Sendable {
-    /// It is to be started again. The words say what happened: not every plugin that does not run has ended by itself.
-    case failed(String, worked: Bool)
-    /// It has not begun: the daemon was about to become another program.
-    case postponed
-    /// Nobody needs it.
-    case asleep(PluginLink)
-    /// Nothing will be different before the configuration or the file is.
-    case misconfigured(String)
-    case unconfigured(String)
-  }
-
-  /// How long to wait; nil means until woken.
-  private func decide(_ ending: Ending, uptime: Duration) -> Duration? {
-    switch ending {
-    case .postponed, .asleep: return .zero
-    case .unconfigured(let problem):
-      enter(.unconfigured, problem: problem)
-      return nil
-    case .misconfigured(let problem):
-      dependencies.log("\(name): \(problem)")
-      enter(.misconfigured, problem: problem)
-      return nil
-    case .failed(let why, let worked):
-      status.restarts += 1
-      let decision = dependencies.restart.next(
-        &history, now: dependencies.timekeeper.now(), uptime: uptime, worked: worked,
-        random: Double.random(in: 0...1))
-      dependencies.store.saveBackoffSoon(
-        history.failures > 1 ? Backoff(failures: history.failures, wait: decision.delay) : nil, of: name)
-      let words = lastWords.withLock { $0.last }.map { "; the last line of its log: \($0)" } ?? ""
-      dependencies.log(
-        "\(name): \(why)\(words); it is started again "
-          + (decision.delay == .zero ? "at once" : "in \(decision.delay.forPeople)"))
-      enter(decision.failing ? .failing : .waiting, problem: why + words)
-      return decision.delay
-    }
-  }
-
-  private func pause(_ delay: Duration?) async {
-    if delay == .zero || stopping || replacing { return }
-    // Left over from a wish that the last life has fulfilled already.
-    wakes.drain()
+  /// Waits for the time, or for a signal before it.
+  private func wait(until time: Duration?) async {
     let timekeeper = dependencies.timekeeper
-    let wakes = wakes
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { _ = await wakes.next() }
-      if let delay { group.addTask { _ = await timekeeper.sleep(for: delay) } }
-      await group.next()
-      group.cancelAll()
+    let due = PluginLifecycle.Event.due(lifecycle.generation)
+    let event: PluginLifecycle.Event?
+    if let time, time <= timekeeper.now() {
+      event = due
+    } else {
+      event = await withTaskGroup(of: PluginLifecycle.Event?.self) { [signals] group in
+        group.addTask { await signals.next() ?? nil }
+        if let time { group.addTask { await timekeeper.sleep(for: time - timekeeper.now()) ? due : nil } }
+        defer { group.cancelAll() }
+        return await group.next() ?? nil
+      }
     }
+    if let event { await perform(lifecycle.handle(event, at: timekeeper.now())) }
+  }
+
+  private enum Run {
+    /// It did not come to a handshake that succeeded.
+    case notConnected
+    /// The router knows that it is gone.
+    case disconnected
+    /// The router may still call it.
+    case asleep(PluginLink)
+  }
+
+  /// Starts one process, or adopts it, and returns when it has ended.
+  private func runOnce() async -> Run {
+    await SpawnGate.shared.wait()
+    guard case .starting = lifecycle.state else { return .notConnected }
+    let generation = lifecycle.generation
+    let clock = dependencies.timekeeper.clock
+    let handover = adopted
+    adopted = nil
+    let process: PluginProcess
+    do {
+      process = try launch(handover)
+    } catch SpawnError.postponed {
+      return .notConnected
+    } catch {
+      conclude(.failed("\(error)", worked: false), generation)
+      return .notConnected
+    }
+    self.process = process
+    _ = lifecycle.handle(.spawned(generation), at: dependencies.timekeeper.now())
+    do {
+      try process.peer.start()
+    } catch {
+      process.peer.close()
+      await process.child.tearDown([], clock: clock)
+      conclude(.failed("\(error)", worked: false), generation)
+      return .notConnected
+    }
+    let handshake = PluginHandshake(
+      specification: specification, dependencies: dependencies, limit: Self.handshakeLimit)
+    if let handover {
+      return await serve(handshake.link(handover.about, process), process, problem: handover.problem, generation)
+    }
+    switch await handshake.perform(with: process) {
+    case .failure(let ending):
+      process.peer.close()
+      // Requests that came before the handshake hold the peer for as long as they wait.
+      for await _ in process.peer.requests {}
+      await process.child.tearDown([.terminate(then: .milliseconds(500))], clock: clock)
+      conclude(ending, generation)
+      return .notConnected
+    case .success(let link): return await serve(link, process, problem: link.about.problem, generation)
+    }
+  }
+
+  private func launch(_ handover: PluginHandover?) throws -> PluginProcess {
+    let folders = dependencies.folders
+    try folders.makePrivate(folders.spool(name))
+    try folders.makePrivate(folders.data(name))
+    if let handover { return try PluginProcess(adopting: handover, dependencies) }
+    return try PluginProcess(specification, dependencies)
+  }
+
+  /// Passes its requests on until it has ended.
+  private func serve(_ link: PluginLink, _ process: PluginProcess, problem: String?, _ generation: Int) async -> Run {
+    process.link = link
+    about = link.about
+    _ = link.note(problem)
+    let actions = lifecycle.handle(.connected(generation), at: dependencies.timekeeper.now())
+    let audience = dependencies.audience
+    await audience.connected(link)
+    let timekeeper = dependencies.timekeeper
+    let silence = PluginSilence(link: link, process: process, timekeeper: timekeeper)
+    let why = await withTaskGroup(of: String?.self) { group in
+      // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
+      group.addTask(executorPreference: EventLoop.shared) {
+        for await request in process.peer.requests {
+          await audience.received(request, from: link)
+        }
+        // The output has ended: normally because the process has.
+        return await process.explainEnd(within: .seconds(2), clock: timekeeper.clock)
+      }
+      group.addTask { [self] in
+        await perform(actions)
+        await silence.watch()
+        return nil
+      }
+      if link.isOnDemand {
+        group.addTask { [self, signals] in
+          // From the question on it may be called, before it has ended even.
+          let wake: @Sendable () -> Void = { signals.post(.needed(generation)) }
+          guard await silence.becomesIdle({ await audience.mayEnd(link, wake: wake) }) else { return nil }
+          await endIdle(generation)
+          return nil
+        }
+      }
+      var why: String?
+      while why == nil, let next = await group.next() { why = next }
+      group.cancelAll()
+      return why ?? "unknown reason"
+    }
+    process.peer.close()
+    await process.child.tearDown([], clock: timekeeper.clock)
+    let sleeps = lifecycle.state == .stopping(.idle)
+    // A plugin that sleeps can still be called.
+    if !sleeps { await audience.disconnected(link) }
+    conclude(.failed(why, worked: link.hasWorked), generation)
+    return lifecycle.state == .asleep ? .asleep(link) : .disconnected
+  }
+
+  private func endIdle(_ generation: Int) async {
+    await perform(lifecycle.handle(.idle(generation), at: dependencies.timekeeper.now()))
+  }
+
+  /// Records the end of the process, and logs it unless it was asked for.
+  private func conclude(_ ending: PluginLifecycle.Ending, _ generation: Int) {
+    var ending = ending
+    if case .failed(let why, let worked) = ending, let line = process?.output.lastLine {
+      ending = .failed("\(why); the last line of its log: \(line)", worked: worked)
+    }
+    process = nil
+    let now = dependencies.timekeeper.now()
+    let actions = lifecycle.handle(.ended(ending, random: Double.random(in: 0...1), generation), at: now)
+    for case .saveBackoff(let backoff) in actions { dependencies.store.saveBackoffSoon(backoff, of: name) }
+    guard case .backoff(let pause) = lifecycle.state else { return }
+    switch pause.cause {
+    case .restart, .failing:
+      let delay = (pause.until ?? now) - now
+      let when = delay == .zero ? "at once" : "in \(delay.forPeople)"
+      logger.warning("\(pause.problem); it is started again \(when)")
+    case .misconfigured: logger.error("\(pause.problem)")
+    case .unconfigured: break
+    }
+  }
+
+  // MARK: - Upgrade
+
+  enum Hold: Sendable {
+    case notRunning
+    case ready(PluginHandover)
+    case busy
+  }
+
+  /// Hears nothing more of it until `resume`.
+  func hold() async -> Hold {
+    guard let process else { return adopted == nil ? .notRunning : .busy }
+    guard let link = process.link, let peer = await process.peer.hold(),
+      let (errors, heldErrors) = await process.log.hold(), self.process === process, !process.child.hasEnded
+    else { return .busy }
+    return .ready(
+      PluginHandover(
+        name: name, child: process.child.handover, peer: peer, errors: errors, heldErrors: heldErrors,
+        about: link.about, lifeMarker: process.marker, executable: specification.executable.stamp,
+        settings: specification.settings, restarts: lifecycle.restarts,
+        history: lifecycle.historyForHandover(at: dependencies.timekeeper.now()), problem: report().problem))
+  }
+
+  func resume() {
+    process?.peer.resume()
+    process?.log.resume()
   }
 }

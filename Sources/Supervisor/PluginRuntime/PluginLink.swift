@@ -4,12 +4,12 @@ internal import RelayText
 package import RelayTransport
 package import RelayWire
 
-/// A plugin that has shaken hands: what it is, and the way to it. One for each life of its process.
+/// A plugin after its handshake, and the way to it. One for each process.
 package final class PluginLink: Sendable {
   /// The instance: `formatter`, `discord/work`, `attached/terminal-1`.
   package let name: String
   package let about: InitializeReply
-  /// What it says it can do, within sense.
+  /// Its own account of its capabilities, within sensible limits.
   package let capabilities: Capabilities
   /// How this instance is configured as a messenger; nil for services.
   package let messenger: Config.Messenger?
@@ -41,7 +41,7 @@ package final class PluginLink: Sendable {
 
   package var isMessenger: Bool { about.kinds.contains(.messenger) }
 
-  /// Whether it has answered anything in this life: the sign that it works.
+  /// True once this process has answered anything: the sign that it works.
   package var hasWorked: Bool { worked.withLock { $0 } }
 
   /// It may be ended while nobody needs it.
@@ -91,7 +91,7 @@ package final class PluginLink: Sendable {
   package var awaitsAnswers: Bool { peer.awaitsAnswers }
 }
 
-/// Who hears of plugins: the router.
+/// The receiver of what plugins send: the router.
 package protocol PluginAudience: Sendable {
   func connected(_ link: PluginLink) async
   /// Must answer the request, now or later. Called in the order of arrival; a slow handling delays the next.

@@ -8,7 +8,7 @@ package struct CapturedRun: Sendable {
   package let output: [String]
   package let errors: [String]
 
-  /// One that could not be started.
+  /// A program that could not be started.
   package init(failure: any Error) {
     exit = .exited(127)
     output = []
@@ -55,7 +55,7 @@ package struct CapturedRun: Sendable {
     }
     for reader in readers { do { try reader.start() } catch { reader.close() } }
     exit = await child.tearDown([.wait(limit)], clock: clock)
-    // What it wrote may still be on its way; a grandchild that keeps the pipes open is not waited for.
+    // The last output may still be on its way; a grandchild that keeps the pipes open is not waited for.
     try? await withDeadline(.seconds(1), clock: clock) {
       var open = readers.count
       for await _ in ends {

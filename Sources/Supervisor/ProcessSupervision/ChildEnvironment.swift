@@ -1,4 +1,4 @@
-/// What children get to see of our environment.
+/// The part of the daemon's environment that children inherit.
 package enum ChildEnvironment {
   /// Names a plugin inherits; everything else, secrets above all, stays with us.
   private static let allowed: Set<String> = [

@@ -5,7 +5,7 @@ internal import RelayTransport
 
 /// One life of one child: started as leader of its own process group, waited for, and ended together with the group.
 package final class ChildProcess: Sendable {
-  /// What to start.
+  /// The program to start, with its arguments and environment.
   package struct Request: Sendable {
     /// For messages: `discord/work`, `session fix-tests`.
     package var name: String
@@ -95,7 +95,7 @@ package final class ChildProcess: Sendable {
     return (child, Pipes(input: input.write, output: output.read, error: error.read))
   }
 
-  /// A child of this process, as another program that this process was before knew it.
+  /// A child inherited across `exec`.
   package struct Handover: Codable, Sendable {
     package var pid: Int32
     package var startTime: UInt64
@@ -185,7 +185,7 @@ package final class ChildProcess: Sendable {
   }
 
   private func end(_ status: Int32) {
-    // Whoever is left of the group has lost its leader; the kernel does not reuse the number while the group lives.
+    // The rest of the group has lost its leader; the kernel does not reuse the number while the group lives.
     _ = kill(-pid, SIGKILL)
     guardian?.forget(self)
     let exit = ChildExit(status: status)

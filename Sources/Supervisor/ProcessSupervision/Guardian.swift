@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+package import Logging
 internal import RelayConcurrency
 internal import RelayTransport
 
@@ -7,7 +8,7 @@ internal import RelayTransport
 ///
 /// A parent-death signal would not do: it is bound to the thread that forked, and it fires on re-execution.
 package final class Guardian: Sendable {
-  /// What every child carries in its environment, so that its descendants can be found.
+  /// Mark in the environment of every child, by which its descendants are found.
   package let marker: String
   package static let markerName = "PI_RELAY_DAEMON"
 
@@ -25,19 +26,16 @@ package final class Guardian: Sendable {
   private let identity: String
   private let endsLeftovers: Bool
   private let state = Locked(State())
-  private let report: @Sendable (String) -> Void
+  private let logger: Logger
 
   /// - Parameters:
   ///   - path: the guardian's executable.
   ///   - identity: unique to this daemon's life.
-  ///   - report: told when the guardian had to be started again, or cannot be.
-  package init(
-    path: String, identity: String, endsLeftovers: Bool, report: @escaping @Sendable (String) -> Void
-  ) {
+  package init(path: String, identity: String, endsLeftovers: Bool, logger: Logger) {
     self.path = path
     self.identity = identity
     self.endsLeftovers = endsLeftovers
-    self.report = report
+    self.logger = logger
     marker = "\(Self.markerName)=\(identity)"
   }
 
@@ -63,14 +61,14 @@ package final class Guardian: Sendable {
     child.onExit { [weak self] exit in self?.restart(after: exit) }
   }
 
-  /// What the next program of this process needs to go on with the same guardian.
+  /// The guardian's process and pipe, for the next program of this process.
   package struct Handover: Codable, Sendable {
     var process: ChildProcess.Handover
     package var input: Int32
     package var identity: String
   }
 
-  /// Nil while it is being started again, or has more to hear.
+  /// `nil` while it is being started again, or has more to read.
   package var handover: Handover? {
     state.withLock { state in
       guard let process = state.process, !process.hasEnded, let input = state.outbox?.idleDescriptor else { return nil }
@@ -99,10 +97,10 @@ package final class Guardian: Sendable {
     }
     guard !stopping else { return }
     guard ends <= Self.mostQuickEnds else {
-      report("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
+      logger.error("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
       return
     }
-    report("the guardian ended with \(exit) and is started again")
+    logger.warning("the guardian ended with \(exit) and is started again")
     startAgain()
   }
 
@@ -111,7 +109,7 @@ package final class Guardian: Sendable {
       try start()
     } catch {
       if case .postponed = error { return SpawnGate.shared.whenOpen { [weak self] in self?.startAgain() } }
-      report("the guardian could not be started again, so children would outlive a crash of the daemon: \(error)")
+      logger.error("the guardian could not be started again, so children would outlive a crash of the daemon: \(error)")
     }
   }
 

@@ -16,7 +16,7 @@ package struct RestartPolicy: Sendable, Equatable {
 
   package init() {}
 
-  /// What is remembered of earlier ends.
+  /// Earlier ends that count.
   package struct History: Sendable, Equatable, Codable {
     /// Ends in a row without a healthy life between them.
     package var failures = 0

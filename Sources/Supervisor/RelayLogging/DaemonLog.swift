@@ -1,31 +1,41 @@
+package import Logging
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// What the daemon says, into its log and onto standard error, without anybody waiting for either: a full disk or a
-/// terminal that has been stopped holds up nothing but its own lines.
+/// The daemon's log: lines for its file and for standard error. Nobody waits for either: a full disk or a terminal that
+/// has been stopped holds up nothing but its own lines.
 package final class DaemonLog: Sendable {
   /// Lines that may wait for one of the two.
   static let mostWaiting = 5_000
 
   private let file: Line
   private let terminal: Line
+  private let threshold: Locked<Logger.Level>
 
-  package init(file: LogFile, say: @escaping @Sendable (String) -> Void) {
+  /// - Parameter say: writes to standard error.
+  package init(file: LogFile, level: Logger.Level = .info, say: @escaping @Sendable (String) -> Void) {
+    threshold = Locked(level)
     self.file = Line(loop: .logs) { file.write($0) }
     terminal = Line(loop: EventLoop(name: "relay-stderr"), say)
   }
 
-  package func write(_ text: String) {
-    file.write(text)
-    terminal.write(text)
+  /// Lines below this level are left out.
+  package var level: Logger.Level {
+    get { threshold.withLock { $0 } }
+    set { threshold.withLock { $0 = newValue } }
   }
 
-  /// Waits until what was said is written, at most for `limit`.
+  func write(_ line: LogLine) {
+    file.write(line.text)
+    terminal.write(line.terminalText)
+  }
+
+  /// Waits until every earlier line is written, at most for `limit`.
   package func flush(within limit: Duration, clock: any Clock<Duration>) async {
     for line in [file, terminal] {
       let done = Mailbox<Void>()
       line.loop.perform { done.post(()) }
-      // Late: whoever does not take it does not get it.
+      // A line that is not written by then is lost.
       try? await withDeadline(limit, clock: clock) { _ = await done.next() }
     }
   }

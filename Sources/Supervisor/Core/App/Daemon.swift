@@ -5,6 +5,7 @@ internal import CLinux
 internal import ContentServices
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import PluginRuntime
 internal import ProcessSupervision
 package import RelayConcurrency
@@ -80,17 +81,16 @@ package final class Daemon: Sendable {
     limits.maximumBytes = config.logging.maximumBytes
     limits.keep = config.logging.keep
     let file = LogFile(path: folders.daemonLog, limits: limits)
-    let daemonLog = DaemonLog(file: file, say: options.say)
-    let log: @Sendable (String) -> Void = { daemonLog.write($0) }
-    for warning in loaded.warnings { log(warning) }
+    let daemonLog = DaemonLog(file: file, level: config.logging.level.threshold, say: options.say)
+    let logger = daemonLog.logger
+    for warning in loaded.warnings { logger.warning("\(warning)") }
     let guardian = Guardian(
       path: options.guardian, identity: handover?.guardian.identity ?? UUID().uuidString,
-      endsLeftovers: config.sessions.leftovers == .kill,
-      report: log)
+      endsLeftovers: config.sessions.leftovers == .kill, logger: logger)
     if let handover { try guardian.adopt(handover.guardian) } else { try guardian.start() }
     defer { guardian.stop() }
     do {
-      try await serve(loaded, lock, guardian, limits, log)
+      try await serve(loaded, lock, guardian, limits, daemonLog)
     } catch {
       await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
       throw error
@@ -105,16 +105,17 @@ package final class Daemon: Sendable {
 
   private func serve(
     _ loaded: ConfigReader.Loaded, _ lock: DaemonLock, _ guardian: Guardian, _ limits: LogFile.Limits,
-    _ log: @escaping @Sendable (String) -> Void
+    _ daemonLog: DaemonLog
   ) async throws {
+    let logger = daemonLog.logger
     let config = loaded.config
     let handover = options.handover
     let path = loaded.path
     let folders = options.folders
     let timekeeper = options.timekeeper
     let began = timekeeper.now()
-    let store = try SQLiteStore(path: folders.database, report: log)
-    let services = Services(folders: folders, clock: timekeeper.clock, log: log)
+    let store = try SQLiteStore(path: folders.database, report: logger.lines(at: .error))
+    let services = Services(folders: folders, clock: timekeeper.clock, log: logger.lines(at: .notice))
     let secrets = Locked(config.secretVariables)
     func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentChoice {
       var probe = AgentProbe(
@@ -127,12 +128,12 @@ package final class Daemon: Sendable {
       return AgentChoice(probe: probe)
     }
     let agents = agentChoice(config.pi.executable, [:])
-    let redaction = Redaction(config.delivery.redact, report: log)
+    let redaction = Redaction(config.delivery.redact, report: logger.lines(at: .warning))
     let dependencies = SessionDependencies(
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, log: log,
+      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, log: logger.lines(at: .notice),
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
@@ -143,7 +144,7 @@ package final class Daemon: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, folders: folders,
         timekeeper: timekeeper, machine: config.machine, hostName: Self.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { folders.remove($0) }, log: log))
+        redaction: redaction, terminalGone: { folders.remove($0) }, log: logger.lines(at: .notice)))
     try await router.restore()
     if let handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
@@ -153,7 +154,7 @@ package final class Daemon: Sendable {
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
       dependencies: PluginDependencies(
         folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
-        restart: Self.policy(config.restart), logLimits: limits, audience: router, log: log),
+        restart: Self.policy(config.restart), logLimits: limits, audience: router, logger: logger),
       adopting: handover?.plugins)
     let load = options.loadConfiguration
     let disk: @Sendable () -> [String] = {
@@ -173,17 +174,20 @@ package final class Daemon: Sendable {
       do {
         let new = try load()
         if path != nil, new.path == nil { throw Folders.Failure(description: "\(path ?? "") is no longer there") }
-        for warning in new.warnings { log(warning) }
+        daemonLog.level = new.config.logging.level.threshold
+        for warning in new.warnings { logger.warning("\(warning)") }
         secrets.withLock { $0.formUnion(new.config.secretVariables) }
         let later = Self.heldBack(config, new.config)
-        if !later.isEmpty { log("these settings take effect at the next start: \(later.joined(separator: ", "))") }
+        if !later.isEmpty {
+          logger.warning("these settings take effect at the next start: \(later.joined(separator: ", "))")
+        }
         await agents.forget()
         await assistant.profile.dependencies.agents.forget()
         await plugins.apply(new)
-        log("the configuration was read again")
+        logger.notice("the configuration was read again")
         return []
       } catch {
-        log("the configuration was not taken: \(error)")
+        logger.error("the configuration was not taken: \(error)")
         return "\(error)".split(separator: "\n").map(String.init)
       }
     }
@@ -197,18 +201,19 @@ package final class Daemon: Sendable {
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
         audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
-      marker: guardian.marker, clock: timekeeper.clock, adopting: handover?.listener, log: log)
+      marker: guardian.marker, clock: timekeeper.clock, adopting: handover?.listener,
+      log: logger.lines(at: .notice))
     upgrade.withLock {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,
-        count: handover?.count ?? 0, environment: options.environment, timekeeper: timekeeper, log: log,
+        count: handover?.count ?? 0, environment: options.environment, timekeeper: timekeeper, logger: logger,
         isStopping: { [isStopping] in isStopping.withLock { $0 } }, settle: { try await store.settled() })
     }
 
     await withTaskGroup(of: Void.self) { group in
       // On the loop, where what sessions and conversations begin is begun without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) { await sessions.run() }
-      group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timekeeper, log) }
+      group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timekeeper, logger) }
       group.addTask(executorPreference: EventLoop.shared) { await router.run() }
       group.addTask { await control.run() }
       group.addTask { await plugins.run() }
@@ -221,10 +226,11 @@ package final class Daemon: Sendable {
           }
         }
       }
-      log(
-        "pi-relayd \(Product.version) is ready in \(folders.home)" + (handover.map { "; upgrade \($0.count)" } ?? ""))
+      let upgrade = handover.map { "; upgrade \($0.count)" } ?? ""
+      logger.notice("pi-relayd \(Product.version) is ready in \(folders.home)\(upgrade)")
       if config.messengers.allSatisfy({ !$0.enabled }) {
-        log("no messenger is configured: talk to the agent with pi-relayd chat, or set one up with pi-relayd setup")
+        logger.notice(
+          "no messenger is configured: talk to the agent with pi-relayd chat, or set one up with pi-relayd setup")
       }
       relay_notify_service_manager("READY=1")
       options.ready()
@@ -234,20 +240,20 @@ package final class Daemon: Sendable {
         relay_notify_service_manager("READY=1")
       }
       relay_notify_service_manager("STOPPING=1")
-      log("stopping")
+      logger.notice("stopping")
       router.drain()
       let cut = await sessions.stop(drain: config.shutdown.drain)
       if config.shutdown.tellsConversations { router.tellOfStop() }
       await router.flush(within: Self.flushLimit)
       let parked = cut + (await router.leftForNextStart())
-      for line in parked { log(line) }
+      for line in parked { logger.notice("\(line)") }
       await plugins.stop()
       control.stop(leaving: parked)
       router.stop()
       group.cancelAll()
     }
     await store.close()
-    log("stopped")
+    logger.notice("stopped")
   }
 
   private static func deliveries(of store: SQLiteStore) async -> ([DeliveryStatus], problems: [String]) {
@@ -263,23 +269,24 @@ package final class Daemon: Sendable {
 
   /// At the start and every hour; more often where less than a day is kept.
   private static func forgetOldWork(
-    in store: SQLiteStore, after keep: Duration, _ timekeeper: Timekeeper, _ log: @Sendable (String) -> Void
+    in store: SQLiteStore, after keep: Duration, _ timekeeper: Timekeeper, _ logger: Logger
   ) async {
     repeat {
       do {
         try await store.prune(endedBefore: timekeeper.wallTime() - Double(keep.components.seconds))
       } catch {
-        log("old work was not removed: \(error)")
+        logger.error("old work was not removed: \(error)")
       }
     } while await timekeeper.sleep(for: min(.seconds(3_600), keep / 24))
   }
 
-  /// Sections that have changed but are read only at the start.
+  /// Settings that have changed but are read only at the start.
   private static func heldBack(_ old: Config, _ new: Config) -> [String] {
     [
       ("machine", old.machine != new.machine), ("pi", old.pi != new.pi), ("sessions", old.sessions != new.sessions),
       ("assistant", old.assistant != new.assistant), ("restart", old.restart != new.restart),
-      ("logging", old.logging != new.logging),
+      ("logging.maximumMegabytes", old.logging.maximumBytes != new.logging.maximumBytes),
+      ("logging.keep", old.logging.keep != new.logging.keep),
       ("shutdown", old.shutdown != new.shutdown), ("storage", old.storage != new.storage),
       ("delivery", old.delivery != new.delivery),
     ].filter(\.1).map(\.0)
@@ -314,6 +321,18 @@ package final class Daemon: Sendable {
       while read(descriptor, buffer.baseAddress, 1) == 1 {
         if Int32(buffer[0]) == SIGHUP { reload() } else { stop() }
       }
+    }
+  }
+}
+
+extension Config.Logging.Level {
+  fileprivate var threshold: Logger.Level {
+    switch self {
+    case .debug: .debug
+    case .info: .info
+    case .notice: .notice
+    case .warning: .warning
+    case .error: .error
     }
   }
 }

@@ -90,7 +90,7 @@ package struct Handover: Codable, Sendable {
     init(_ failure: SystemError) { description = failure.description }
   }
 
-  /// What a program can go on with: printed by it, read by the one before.
+  /// Versions of everything that a program can continue with: printed by it, read by its predecessor.
   package struct Compatibility: Codable, Sendable, Equatable {
     package var version: String
     package var format: Int
@@ -101,7 +101,7 @@ package struct Handover: Codable, Sendable {
       version: Product.version, format: Handover.format, schema: SQLiteStore.schemaVersion,
       protocols: ProtocolVersion.supported)
 
-    /// What keeps `new` from taking the place of this, in words.
+    /// The obstacle for `new` to take the place of this, for people.
     func obstacle(to new: Compatibility) -> String? {
       if new.format != format {
         return "it cannot go on with what runs (handover format \(new.format), this is \(format))"

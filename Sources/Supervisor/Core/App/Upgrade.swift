@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import Glibc
+internal import Logging
 internal import PluginRuntime
 internal import ProcessSupervision
 internal import RelayConcurrency
@@ -20,8 +21,8 @@ struct Upgrade: Sendable {
   let count: Int
   let environment: [String: String]
   let timekeeper: Timekeeper
-  let log: @Sendable (String) -> Void
-  /// Who was asked to stop does not become another program, which would not know.
+  let logger: Logger
+  /// A daemon that was asked to stop does not become another program, which would not know.
   let isStopping: @Sendable () -> Bool
   /// Returns when everything given to the store is on the disk.
   let settle: @Sendable () async throws -> Void
@@ -38,14 +39,14 @@ struct Upgrade: Sendable {
     do {
       try await check(program)
     } catch {
-      log("not upgraded: \(error)")
+      logger.error("not upgraded: \(error)")
       return error
     }
     // Where nothing can be stored, the next program would not find what this one was told.
     do { try await settle() } catch { return Handover.Problem("nothing can be stored: \(error)") }
-    log("upgrading to \(program)")
+    logger.notice("upgrading to \(program)")
     let problem = await handOver(to: program)
-    log("not upgraded: \(problem)")
+    logger.error("not upgraded: \(problem)")
     return problem
   }
 
@@ -65,7 +66,7 @@ struct Upgrade: Sendable {
       let words = run.errors.isEmpty ? "\(run.exit)" : run.errors.joined(separator: "\n")
       throw Handover.Problem("\(program) would not start: \(words)")
     }
-    // Whatever else it may have printed: it is no pi-relayd of a kind that can take over.
+    // Any other output means that it is no pi-relayd that can take over.
     guard let line = run.output.last,
       let new = try? JSONCoding.decode(Handover.Compatibility.self, from: Array(line.utf8))
     else { throw Handover.Problem("\(program) did not say what it is; is it a pi-relayd?") }
@@ -81,7 +82,7 @@ struct Upgrade: Sendable {
       // Only for the moment of the try: what waits for a plugin that has just died waits for its next life.
       SpawnGate.shared.close()
       let (handover, busy) = await hold()
-      // What is said from here on is found unsettled by the next program.
+      // A message sent from here on is found unsettled by the next program.
       let problem = isStopping() ? nil : handover?.execute(program)
       SpawnGate.shared.open()
       await plugins.resume()
@@ -105,7 +106,7 @@ struct Upgrade: Sendable {
       let (conversations, busyConversation) = before == nil ? (nil, nil) : await router.hold()
       let (plugins, busyPlugin) = conversations == nil ? (nil, nil) : await plugins.hold()
       busy = busySession ?? busyConversation ?? busyPlugin
-      // What a plugin said last may have begun something, in a session too: only what is so now is handed over.
+      // The last request of a plugin may have begun something, in a session too: only the present state is handed over.
       if let plugins, let guardian = guardian.handover, await isAtRest(),
         case (let sessions?, _) = await sessions.hold(), case (let router?, _) = await router.hold()
       {
@@ -121,7 +122,7 @@ struct Upgrade: Sendable {
   }
 
   private func isAtRest() async -> Bool {
-    // What went wrong is told when the wait is over; it was well when it began.
+    // A failure is reported when the wait is over; the store was well when it began.
     do { try await settle() } catch { return false }
     return true
   }

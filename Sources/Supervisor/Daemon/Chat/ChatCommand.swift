@@ -133,7 +133,7 @@ struct TerminalChat {
       }
       await group.next()
       group.cancelAll()
-      // Whichever ended, the terminal comes back as it was.
+      // The terminal comes back as it was, whichever of the two ended.
       await screen.end()
     }
     return false
@@ -175,9 +175,9 @@ struct ScriptedChat {
   private struct Report: Encodable {
     var outcome: MessageSettled.Outcome?
     var answer: String
-    /// What went wrong, of a message that failed.
+    /// The reason why the message failed.
     var error: String?
-    /// What the agent asked; it was told that nobody answers.
+    /// The agent's question; it was told that nobody answers.
     var question: String?
   }
 

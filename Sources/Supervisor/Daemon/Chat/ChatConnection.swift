@@ -5,7 +5,7 @@ import RelayTransport
 import RelayWire
 import Supervisor
 
-/// What the daemon asks a terminal to show.
+/// A request of the daemon to show something.
 protocol ChatScreen: Sendable {
   /// How it wants texts: see `Capabilities.dialect`.
   var dialect: String { get }
@@ -46,7 +46,7 @@ actor ChatConnection {
     "\(kind)-\(ending)"
   }
 
-  /// Whether the daemon means this process by the name of an attached terminal.
+  /// Compares the name of an attached terminal with this process.
   static func isOfThisProcess(_ instance: String) -> Bool { instance.hasSuffix("-\(ending)") }
 
   private static let ending = "\(getpid())-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
@@ -80,7 +80,7 @@ actor ChatConnection {
         peer.close()
         isAttached = false
         self.peer = nil
-        // Who leaves knows.
+        // The person who leaves knows.
         guard !Task.isCancelled else { return }
         await screen.connected(false)
         if let refusal {

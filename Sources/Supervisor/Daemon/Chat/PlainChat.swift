@@ -19,7 +19,7 @@ actor PlainChat: ChatScreen {
   private(set) var answer = ""
   /// The last notice: with a failure, what went wrong.
   private(set) var lastNotice: String?
-  /// What the agent asks, while it waits for an answer.
+  /// The agent's open question.
   var question: String? { openDialog?.text }
   private var roles: [String: MessageRole] = [:]
 

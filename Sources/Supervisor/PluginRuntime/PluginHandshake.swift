@@ -1,19 +1,27 @@
-internal import Glibc
+internal import Logging
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
+internal import RelayLogging
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
 
-// The handshake, and what is said when it fails.
-extension PluginInstance {
-  enum Greeting: Sendable {
+/// The handshake with one process, and the explanation when it fails.
+struct PluginHandshake: Sendable {
+  enum Outcome: Sendable {
     case success(PluginLink)
-    case failure(Ending)
+    case failure(PluginLifecycle.Ending)
   }
 
-  func greet(_ life: Life, data: String, spool: String) async -> Greeting {
+  let specification: PluginSpecification
+  let dependencies: PluginDependencies
+  /// Time that a plugin has to answer `initialize`.
+  let limit: Duration
+
+  private var name: String { specification.name }
+
+  func perform(with process: PluginProcess) async -> Outcome {
     let state: JSONValue?
     do {
       state = try await dependencies.store.pluginState(of: name)
@@ -22,54 +30,54 @@ extension PluginInstance {
     }
     let request = InitializeRequest(
       host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
-      config: specification.settings, state: state, dataDir: data, spoolDir: spool)
+      config: specification.settings, state: state, dataDir: dependencies.folders.data(name),
+      spoolDir: dependencies.folders.spool(name))
     do {
-      let about = try await life.peer.request(request, within: Self.handshakeLimit)
-      if let junk = life.junk.withLock({ $0 }) { return .failure(.failed(Self.junkExplanation(junk), worked: false)) }
+      let about = try await process.peer.request(request, within: limit)
+      if let noise = process.output.firstNoise { return .failure(.failed(Self.explain(noise: noise), worked: false)) }
       guard ProtocolVersion.supported.contains(about.protocolVersion) else {
         return .failure(
           .misconfigured(
             "it speaks protocol version \(about.protocolVersion), this pi-relayd \(ProtocolVersion.supported); "
               + "install a matching version of one of them"))
       }
-      return .success(makeLink(about, life, spool: spool))
+      return .success(link(about, process))
     } catch {
-      return .failure(await explain(error, life))
+      return .failure(await explain(error, process))
     }
   }
 
-  func makeLink(_ about: InitializeReply, _ life: Life, spool: String) -> PluginLink {
+  /// The way to a process that has introduced itself.
+  func link(_ about: InitializeReply, _ process: PluginProcess) -> PluginLink {
     PluginLink(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
-      spoolFolder: spool, isLocal: false, peer: life.peer,
-      hung: { [weak life] in life?.stop(because: $0) }, log: dependencies.log)
+      spoolFolder: dependencies.folders.spool(name), isLocal: false, peer: process.peer,
+      hung: { [weak process] in process?.stop(because: $0) }, log: dependencies.logger.lines(at: .warning))
   }
 
   private var messenger: Config.Messenger {
-    if let messenger = specification.messenger { return messenger }
-    return Config.Messenger(kind: specification.executable.name, instance: "default")
+    specification.messenger ?? Config.Messenger(kind: specification.executable.name, instance: "default")
   }
 
-  private static func junkExplanation(_ junk: String) -> String {
-    "it printed \(junk.debugDescription) on standard output before the handshake; standard output is for the protocol, "
+  private static func explain(noise: String) -> String {
+    "it printed \(noise.debugDescription) on standard output before the handshake; standard output is for the protocol, "
       + "logs belong on standard error"
   }
 
-  private func explain(_ error: ConnectionError, _ life: Life) async -> Ending {
+  private func explain(_ error: ConnectionError, _ process: PluginProcess) async -> PluginLifecycle.Ending {
     if case .refused(let refusal) = error, refusal.code == .configuration {
       let problems = refusal.data.flatMap { try? JSONCoding.convert($0, to: [ConfigurationProblem].self) } ?? []
       let text =
         problems.isEmpty ? refusal.message : problems.map(describe).joined(separator: "; ")
       return specification.isConfigured ? .misconfigured(text) : .unconfigured(text)
     }
-    if let junk = life.junk.withLock({ $0 }) { return .failed(Self.junkExplanation(junk), worked: false) }
+    if let noise = process.output.firstNoise { return .failed(Self.explain(noise: noise), worked: false) }
     switch error {
     case .timedOut:
-      return .failed(
-        "it did not answer the handshake within \(Self.handshakeLimit.forPeople), and was stopped", worked: false)
+      return .failed("it did not answer the handshake within \(limit.forPeople), and was stopped", worked: false)
     case .closed, .notSent:
       // It has closed its output; give it a moment to end, so that the message can say how.
-      let end = await life.explainEnd(within: .seconds(1), clock: dependencies.timekeeper.clock)
+      let end = await process.explainEnd(within: .seconds(1), clock: dependencies.timekeeper.clock)
       return .failed("\(end) before the handshake", worked: false)
     case .refused: return .failed("it refused the handshake: \(error)", worked: false)
     case .unreadable: return .failed("\(error)", worked: false)

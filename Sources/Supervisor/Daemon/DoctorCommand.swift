@@ -1,6 +1,5 @@
 internal import AgentRuntime
 import ArgumentParser
-import FoundationEssentials
 import Glibc
 import RelayConfig
 internal import RelayHome
@@ -9,97 +8,6 @@ import RelayStore
 import RelayTransport
 import RelayWire
 import Supervisor
-
-struct Sessions: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "List the agent's sessions.")
-  @Flag(help: "Print JSON.") var json = false
-
-  func run() async throws {
-    let sessions = try await Surroundings().ask(ControlStatus()).sessions
-    if json {
-      print(String(decoding: try JSONCoding.encode(sessions, sorted: true), as: UTF8.self))
-    } else if sessions.isEmpty {
-      print("There are no sessions.")
-    } else {
-      for line in StatusText.sessions(sessions) { print(line) }
-    }
-  }
-}
-
-struct Reload: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Read the configuration again; sessions and plugins it does not concern go on.",
-    discussion: "Settings that are read at the daemon's start only take effect then; the daemon's log names them.")
-
-  func run() async throws {
-    let problems = try await Surroundings().ask(ControlReload()).problems
-    guard !problems.isEmpty else { return print("The configuration was read again.") }
-    for problem in problems { StandardError.say(problem) }
-    throw ExitStatus.badConfiguration
-  }
-}
-
-struct ConfigCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "config", abstract: "Look at the configuration.", subcommands: [Check.self])
-
-  struct Check: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Check relay.yaml without starting anything.",
-      discussion: "Plugins check their own part when they start; `pi-relayd status` shows what they say.")
-    @Argument(help: "The file; the home's relay.yaml if left out.") var file: String?
-    @Flag(help: "One JSON object for each problem and warning.") var json = false
-
-    private struct Finding: Encodable {
-      var kind: String
-      var message: String
-      var file: String?
-      var line: Int?
-      var column: Int?
-    }
-
-    private func tell(_ finding: Finding) throws {
-      print(String(decoding: try JSONCoding.encode(finding, sorted: true), as: UTF8.self))
-    }
-
-    func run() async throws {
-      let surroundings = Surroundings()
-      let candidates = file.map { [$0] } ?? surroundings.folders.configurationCandidates
-      if let file, access(file, R_OK) != 0 {
-        StandardError.say("pi-relayd: \(file) cannot be read")
-        throw ExitStatus.badConfiguration
-      }
-      do {
-        let loaded = try ConfigReader(environment: surroundings.environment).load(candidates)
-        for warning in loaded.warnings {
-          if json {
-            try tell(Finding(kind: "warning", message: warning))
-          } else {
-            StandardError.say("Warning: \(warning)")
-          }
-        }
-        if json { return }
-        print(loaded.path.map { "\($0) is right." } ?? "There is no relay.yaml; the defaults hold.")
-      } catch {
-        guard json else {
-          StandardError.say("\(error)")
-          throw ExitStatus.badConfiguration
-        }
-        if let problems = error as? ConfigProblems {
-          for problem in problems.problems {
-            try tell(
-              Finding(
-                kind: "problem", message: problem.message, file: problem.file, line: problem.mark.line,
-                column: problem.mark.column))
-          }
-        } else {
-          try tell(Finding(kind: "problem", message: "\(error)"))
-        }
-        throw ExitStatus.badConfiguration
-      }
-    }
-  }
-}
 
 struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Look for what may be wrong, and say what to do.")
@@ -143,6 +51,7 @@ struct Doctor: AsyncParsableCommand {
     } catch {
       for line in "\(error)".split(separator: "\n") { note(false, String(line)) }
     }
+    note(true, "logs \(surroundings.folders.logs), the daemon's from level \(config.logging.level.rawValue) on")
     let limit = Self.descriptorLimit
     note(limit < 0 || limit >= 256, "file descriptors: \(limit < 0 ? "no limit" : "\(limit)")")
     for name in ["pi-relay-guardian", "pi-relay-formatter", "pi-relay-attachments"] {

@@ -1,0 +1,16 @@
+import ArgumentParser
+import RelayTransport
+import Supervisor
+
+struct Reload: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Read the configuration again; sessions and plugins it does not concern go on.",
+    discussion: "Settings that are read at the daemon's start only take effect then; the daemon's log names them.")
+
+  func run() async throws {
+    let problems = try await Surroundings().ask(ControlReload()).problems
+    guard !problems.isEmpty else { return print("The configuration was read again.") }
+    for problem in problems { StandardError.say(problem) }
+    throw ExitStatus.badConfiguration
+  }
+}

@@ -1,0 +1,45 @@
+package import Logging
+package import ProcessSupervision
+package import RelayConcurrency
+package import RelayHome
+package import RelayLogging
+package import RelayStore
+
+/// Services that all instances share.
+package struct PluginDependencies: Sendable {
+  package var folders: Folders
+  package var guardian: Guardian?
+  package var environment: [String: String]
+  package var store: any Store
+  package var timekeeper: Timekeeper
+  package var restart: RestartPolicy
+  package var logLimits: LogFile.Limits
+  package var audience: any PluginAudience
+  package var logger: Logger
+  /// The place of an instance's setting in the configuration file.
+  package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
+
+  package init(
+    folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginAudience,
+    logger: Logger,
+    locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
+  ) {
+    self.folders = folders
+    self.guardian = guardian
+    self.environment = environment
+    self.store = store
+    self.timekeeper = timekeeper
+    self.restart = restart
+    self.logLimits = logLimits
+    self.audience = audience
+    self.logger = logger
+    self.locate = locate
+  }
+
+  /// The file for the standard error of one instance.
+  func logFile(of instance: String) -> LogFile { LogFile(path: folders.log(instance), limits: logLimits) }
+
+  /// The logger of one instance.
+  func logger(of instance: String) -> Logger { logger.with("instance", instance) }
+}

@@ -1,0 +1,23 @@
+internal import ProcessSupervision
+package import RelayTransport
+internal import RelayWire
+
+/// A plugin that the next program of this process goes on with.
+package struct PluginHandover: Codable, Sendable {
+  var name: String
+  var child: ChildProcess.Handover
+  package var peer: JSONRPCConnection.Handover
+  package var errors: Int32
+  var heldErrors: [UInt8]
+  var about: InitializeReply
+  /// Mark in the environment of its process, and of the processes that this one has started.
+  var lifeMarker: String
+  /// Executable and settings that its process was started with.
+  var executable: DiscoveredPlugin.Stamp
+  var settings: JSONValue
+  var restarts: Int
+  /// Its earlier ends, as ages.
+  var history: RestartPolicy.History?
+  /// The problem that it has reported.
+  var problem: String?
+}
