@@ -162,15 +162,42 @@ let package = Package(
         "RelayStore", "RelayWire",
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
+    // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
     .target(
-      name: "Supervisor",
+      name: "MessageRouting",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ChatCommands", "ContentServices", "Conversations",
-        "MessageDelivery", "PiRPC", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayText",
+        "RelayTransport", "RelayWire",
+      ],
+      path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
+    // The control socket and its messages.
+    .target(
+      name: "ControlServer",
+      dependencies: [
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayTransport",
+        "RelayWire",
+      ],
+      path: "Sources/Supervisor/ControlServer", swiftSettings: strict),
+    // The hand-over to another program in the same process, composed of each part's own.
+    .target(
+      name: "LiveUpgrade",
+      dependencies: [
+        "AgentSessions", "CLinux", "ControlServer", "MessageRouting", "PluginRuntime", "ProcessSupervision",
+        "RelayConcurrency", "RelayHome", "RelayStore", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Supervisor/LiveUpgrade", swiftSettings: strict),
+    // Makes the daemon from its parts: the order of start and end, and reload.
+    .target(
+      name: "RelayDaemon",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ContentServices", "ControlServer", "LiveUpgrade",
+        "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
         "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Sources/Supervisor/Core", swiftSettings: strict),
+      path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
     .target(
       name: "CEdit", path: "Sources/Supervisor/CEdit", linkerSettings: [.linkedLibrary("edit")]),
     .executableTarget(
@@ -178,7 +205,8 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "CEdit", "CLinux", "Formatter", "PluginConformance", "PluginRuntime", "ProcessSupervision",
         "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire", "Supervisor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "RelayWire", "ControlServer", "LiveUpgrade", "RelayDaemon",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Daemon", swiftSettings: strict),
@@ -240,13 +268,14 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "RunGuard", "Supervisor", .product(name: "Logging", package: "swift-log"),
+        "RunGuard", "ControlServer", "LiveUpgrade", "RelayDaemon", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "Drills",
       dependencies: [
-        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire", "Supervisor",
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire", "ControlServer",
+        "LiveUpgrade", "RelayDaemon",
         "TestSupport",
       ],
       path: "Tests/Drills/Core",
@@ -259,7 +288,7 @@ let package = Package(
       name: "DrillTests",
       dependencies: [
         "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "Supervisor", "TestSupport",
+        "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
@@ -326,10 +355,11 @@ let package = Package(
         "RelayStore", "RelayText", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
-      name: "SupervisorTests",
+      name: "MessageRoutingTests",
       dependencies: [
         "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore",
-        "RelayText", "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
+        "RelayText", "RelayWire", "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport", "misbehaving-child",
+        "splice", "pi-relay-demo-agent",
         "pi-relay-formatter",
       ],
       swiftSettings: strict),
@@ -354,7 +384,8 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport", "RelayWire",
-        "Supervisor", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
+        "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent",
+        "pi-relay-formatter",
         "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
@@ -362,7 +393,8 @@ let package = Package(
       dependencies: [
         "AgentSessions", "CLinux", "ChatCommands", "Drills", "MessageDelivery", "PluginConformance", "PluginRuntime",
         "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire", "Supervisor", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
+        "RelayWire", "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport", "misbehaving-child", "splice",
+        "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord",
         "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc", "pi-relayd",
       ],

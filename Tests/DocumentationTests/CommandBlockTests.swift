@@ -2,7 +2,6 @@ import FoundationEssentials
 import ProcessSupervision
 import RelayConcurrency
 import RelayTransport
-import Supervisor
 import TestSupport
 import Testing
 

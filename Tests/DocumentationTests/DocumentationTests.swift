@@ -1,8 +1,8 @@
+import ControlServer
 import FoundationEssentials
 import PluginConformance
 import RelayConfig
 import RelayWire
-import Supervisor
 import Testing
 
 let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
-import Supervisor
 import TestSupport
 import Testing
 

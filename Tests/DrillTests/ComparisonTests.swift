@@ -1,6 +1,5 @@
 import FoundationEssentials
 import ProcessSupervision
-import Supervisor
 import TestSupport
 import Testing
 

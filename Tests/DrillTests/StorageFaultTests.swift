@@ -7,7 +7,6 @@ import RelayHome
 import RelayModel
 import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

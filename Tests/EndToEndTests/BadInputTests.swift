@@ -1,3 +1,4 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import PluginRuntime
@@ -6,7 +7,6 @@ import RelayHome
 import RelayModel
 import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import CLinux
+import ControlServer
 import FoundationEssentials
 import Glibc
 import PluginRuntime
@@ -6,7 +7,6 @@ import ProcessSupervision
 import RelayHome
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

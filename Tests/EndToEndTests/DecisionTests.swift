@@ -2,7 +2,6 @@ import Glibc
 import ProcessSupervision
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

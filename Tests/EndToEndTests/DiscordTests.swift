@@ -3,7 +3,6 @@ import ProcessSupervision
 import RelayHome
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import MessageDelivery
 @testable import RelayStore
-@testable import Supervisor
 
 extension EndToEnd {
   /// Answers of which an earlier version recorded the key alone, with their words in the checkpoint.

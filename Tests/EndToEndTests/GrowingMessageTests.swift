@@ -7,7 +7,6 @@ import Testing
 
 @testable import MessageDelivery
 @testable import RelayModel
-@testable import Supervisor
 
 extension EndToEnd {
   /// Growing messages that the platform refuses, or that crashes interrupt: the text is shown wholly, once or with a mark,

@@ -3,7 +3,6 @@ import Glibc
 import RelayHome
 import RelayStore
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -4,7 +4,6 @@ import ProcessSupervision
 import RelayConcurrency
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import PluginConformance
@@ -5,7 +6,6 @@ import ProcessSupervision
 import RelayHome
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,11 +1,11 @@
 import CLinux
+import ControlServer
 import Glibc
 import RelayConcurrency
 import RelayHome
 import RelayModel
 import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Glibc
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

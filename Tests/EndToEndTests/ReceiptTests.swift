@@ -1,6 +1,5 @@
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

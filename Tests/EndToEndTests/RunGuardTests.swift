@@ -4,7 +4,6 @@ import ProcessSupervision
 import RelayConcurrency
 import RelayHome
 import RelayModel
-import Supervisor
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import FoundationEssentials
 import ProcessSupervision
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

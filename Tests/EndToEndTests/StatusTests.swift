@@ -1,7 +1,6 @@
 import ProcessSupervision
 import RelayModel
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import Glibc
 import ProcessSupervision
 import RelayHome
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import ProcessSupervision
 import RelayConcurrency
 import RelayHome
-import Supervisor
 import TestSupport
 import Testing
 

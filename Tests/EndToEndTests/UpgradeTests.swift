@@ -1,3 +1,4 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
@@ -5,7 +6,6 @@ import RelayHome
 import RelayModel
 import RelayStore
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

@@ -5,7 +5,6 @@ import RelayHome
 import RelayModel
 import RelayStore
 import RelayWire
-import Supervisor
 import TestSupport
 import Testing
 

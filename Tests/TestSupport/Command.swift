@@ -3,7 +3,6 @@ import Glibc
 package import ProcessSupervision
 internal import RelayTransport
 internal import RelayWire
-internal import Supervisor
 
 /// A program run to its end: what it said, and how it ended.
 package struct Command: Sendable {

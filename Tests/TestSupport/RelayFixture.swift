@@ -1,4 +1,5 @@
 import CLinux
+import ControlServer
 import FoundationEssentials
 import Glibc
 package import ProcessSupervision
@@ -7,7 +8,6 @@ package import RelayHome
 package import RelayModel
 internal import RelayTransport
 package import RelayWire
-package import Supervisor
 
 /// A real daemon of the test's own, with the plugins it came with, an agent that behaves as pi does, and a fake messenger.
 package final class RelayFixture: Sendable {

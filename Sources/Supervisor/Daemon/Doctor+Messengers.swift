@@ -1,3 +1,4 @@
+internal import ControlServer
 import FoundationEssentials
 internal import PluginConformance
 import RelayConfig
@@ -6,7 +7,6 @@ internal import RelayModel
 import RelayStore
 import RelayTransport
 import RelayWire
-import Supervisor
 
 extension Doctor {
   /// Asks each configured messenger whether its configuration works; one that cannot say is passed over.

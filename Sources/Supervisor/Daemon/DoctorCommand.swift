@@ -1,5 +1,6 @@
 internal import AgentRuntime
 import ArgumentParser
+internal import ControlServer
 import Glibc
 import RelayConfig
 internal import RelayHome
@@ -7,7 +8,6 @@ internal import RelayModel
 import RelayStore
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Look for what may be wrong, and say what to do.")

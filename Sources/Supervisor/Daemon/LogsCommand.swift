@@ -1,5 +1,6 @@
 import ArgumentParser
 import CLinux
+internal import ControlServer
 import FoundationEssentials
 import Glibc
 internal import Logging
@@ -10,7 +11,6 @@ internal import RelayHome
 internal import RelayLogging
 internal import RelayModel
 import RelayTransport
-import Supervisor
 
 struct Logs: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

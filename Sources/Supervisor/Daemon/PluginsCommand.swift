@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ControlServer
 import FoundationEssentials
 import Glibc
 internal import PluginConformance
@@ -6,7 +7,6 @@ internal import PluginRuntime
 internal import RelayHome
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct Plugins: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
+internal import ControlServer
 import RelayTransport
-import Supervisor
 
 struct Reload: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
+internal import ControlServer
 internal import RelayModel
 import RelayWire
-import Supervisor
 
 struct Sessions: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "List the agent's sessions.")

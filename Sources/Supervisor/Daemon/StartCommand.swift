@@ -2,12 +2,13 @@ import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
+internal import LiveUpgrade
 import RelayConcurrency
 import RelayConfig
+internal import RelayDaemon
 internal import RelayHome
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct Start: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Run the daemon, in the foreground unless told otherwise.")

@@ -1,10 +1,10 @@
 import ArgumentParser
+internal import ControlServer
 import Glibc
 internal import RelayHome
 internal import RelayModel
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show what the daemon runs.")

@@ -1,12 +1,13 @@
 import ArgumentParser
+internal import ControlServer
 import FoundationEssentials
 import Glibc
+internal import LiveUpgrade
 import RelayConfig
 internal import RelayHome
 internal import RelayModel
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct UpgradeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

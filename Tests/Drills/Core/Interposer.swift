@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
-import Supervisor
 package import TestSupport
 
 /// The library of ours that is preloaded into programs: it counts, kills, writes down what they do, and lets calls fail.

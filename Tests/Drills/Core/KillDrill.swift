@@ -1,10 +1,10 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
 import RelayConcurrency
 import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 
 /// A scripted day in which one program is killed at one moment; the day is finished, and the ledger looked at.

@@ -1,9 +1,9 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import RelayConcurrency
 import RelayTransport
 import RelayWire
-import Supervisor
 import TestSupport
 
 /// Real relays on random walks, held against the model; a walk that fails is made as short as it can be and still fail.

@@ -3,10 +3,10 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import RelayConcurrency
+internal import RelayDaemon
 internal import RelayHome
 import RelayTransport
 import RelayWire
-import Supervisor
 
 struct Chat: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

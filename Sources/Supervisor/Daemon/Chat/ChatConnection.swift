@@ -1,9 +1,9 @@
+internal import ControlServer
 import Glibc
 import RelayConcurrency
 internal import RelayHome
 import RelayTransport
 import RelayWire
-import Supervisor
 
 /// A request of the daemon to show something.
 protocol ChatScreen: Sendable {

@@ -3,9 +3,12 @@ internal import AgentSessions
 internal import Assistant
 internal import CLinux
 internal import ContentServices
+internal import ControlServer
 internal import FoundationEssentials
 internal import Glibc
+package import LiveUpgrade
 internal import Logging
+internal import MessageRouting
 internal import PluginRuntime
 internal import ProcessSupervision
 package import RelayConcurrency

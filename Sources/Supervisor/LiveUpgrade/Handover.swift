@@ -1,10 +1,11 @@
 internal import AgentRuntime
-internal import AgentSessions
+package import AgentSessions
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
-internal import PluginRuntime
-internal import ProcessSupervision
+package import MessageRouting
+package import PluginRuntime
+package import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayHome
 internal import RelayStore
@@ -19,13 +20,13 @@ package struct Handover: Codable, Sendable {
 
   var format = Self.format
   /// How often this process has become another program.
-  var count: Int
-  var lock: Int32
-  var listener: Int32
-  var guardian: Guardian.Handover
-  var plugins: PluginHost.Handover
-  var sessions: SessionHost.Handover
-  var router: Router.Handover
+  package let count: Int
+  package let lock: Int32
+  package let listener: Int32
+  package let guardian: Guardian.Handover
+  package let plugins: PluginHost.Handover
+  package let sessions: SessionHost.Handover
+  package let router: Router.Handover
 
   /// Names the descriptor that it is in.
   static let variable = "PI_RELAY_HANDOVER"

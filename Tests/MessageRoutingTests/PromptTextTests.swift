@@ -1,8 +1,8 @@
 import RelayWire
 import Testing
 
+@testable import MessageRouting
 @testable import RelayText
-@testable import Supervisor
 
 /// Names that other people choose, in what the agent is told.
 @Suite struct PromptTextTests {

@@ -13,15 +13,33 @@ internal import RelayWire
 /// The control socket: the command line and attached messengers.
 package final class ControlServer: Sendable {
   package struct Handlers: Sendable {
-    package var status: @Sendable () async -> DaemonStatus
-    package var plugin: @Sendable (String, PluginHost.Change) async -> String?
-    package var reload: @Sendable () async -> [String]
+    package let status: @Sendable () async -> DaemonStatus
+    package let plugin: @Sendable (String, PluginHost.Change) async -> String?
+    package let reload: @Sendable () async -> [String]
     /// Answers what is in the way; where nothing is, it does not return.
-    package var upgrade: @Sendable (String) async -> String
-    package var stop: @Sendable () -> Void
-    package var audience: any PluginAudience
+    package let upgrade: @Sendable (String) async -> String
+    package let stop: @Sendable () -> Void
+    package let audience: any PluginAudience
     /// Processes of agents, whose descendants may not command the daemon that supervises them.
-    package var agents: @Sendable () async -> Set<Int32>
+    package let agents: @Sendable () async -> Set<Int32>
+
+    package init(
+      status: @escaping @Sendable () async -> DaemonStatus,
+      plugin: @escaping @Sendable (String, PluginHost.Change) async -> String?,
+      reload: @escaping @Sendable () async -> [String],
+      upgrade: @escaping @Sendable (String) async -> String,
+      stop: @escaping @Sendable () -> Void,
+      audience: any PluginAudience,
+      agents: @escaping @Sendable () async -> Set<Int32>
+    ) {
+      self.status = status
+      self.plugin = plugin
+      self.reload = reload
+      self.upgrade = upgrade
+      self.stop = stop
+      self.audience = audience
+      self.agents = agents
+    }
   }
 
   private struct State {
@@ -66,7 +84,7 @@ package final class ControlServer: Sendable {
   }
 
   /// For the next program of this process.
-  var handover: Int32 { descriptor }
+  package var handover: Int32 { descriptor }
 
   /// Serves until `stop`.
   package func run() async {

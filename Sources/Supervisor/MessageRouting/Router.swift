@@ -1,17 +1,17 @@
-internal import AgentSessions
-internal import Assistant
+package import AgentSessions
+package import Assistant
 internal import ChatCommands
-internal import ContentServices
+package import ContentServices
 internal import Conversations
 internal import FoundationEssentials
 internal import MessageDelivery
 package import PluginRuntime
-internal import RelayConcurrency
-internal import RelayConfig
-internal import RelayHome
+package import RelayConcurrency
+package import RelayConfig
+package import RelayHome
 package import RelayModel
-internal import RelayStore
-internal import RelayText
+package import RelayStore
+package import RelayText
 package import RelayTransport
 internal import RelayWire
 
@@ -23,20 +23,48 @@ internal import RelayWire
 package final class Router: PluginAudience {
   /// The parts of the daemon that routing works with.
   package struct Dependencies: Sendable {
-    let sessions: SessionHost
-    let assistant: AssistantSetup
-    let store: any Store
-    let services: Services
-    let folders: Folders
-    let timekeeper: Timekeeper
-    let machine: Config.Machine
+    package let sessions: SessionHost
+    package let assistant: AssistantSetup
+    package let store: any Store
+    package let services: Services
+    package let folders: Folders
+    package let timekeeper: Timekeeper
+    package let machine: Config.Machine
     /// Of this machine, where its configuration gives it no name.
-    let hostName: String
-    let deliveries: Config.DeliverySettings
-    let redaction: Redaction
+    package let hostName: String
+    package let deliveries: Config.DeliverySettings
+    package let redaction: Redaction
     /// A terminal will not be back: its folders can go.
-    let terminalGone: @Sendable (String) -> Void
-    let log: @Sendable (String) -> Void
+    package let terminalGone: @Sendable (String) -> Void
+    package let log: @Sendable (String) -> Void
+
+    package init(
+      sessions: SessionHost,
+      assistant: AssistantSetup,
+      store: any Store,
+      services: Services,
+      folders: Folders,
+      timekeeper: Timekeeper,
+      machine: Config.Machine,
+      hostName: String,
+      deliveries: Config.DeliverySettings,
+      redaction: Redaction,
+      terminalGone: @escaping @Sendable (String) -> Void,
+      log: @escaping @Sendable (String) -> Void
+    ) {
+      self.sessions = sessions
+      self.assistant = assistant
+      self.store = store
+      self.services = services
+      self.folders = folders
+      self.timekeeper = timekeeper
+      self.machine = machine
+      self.hostName = hostName
+      self.deliveries = deliveries
+      self.redaction = redaction
+      self.terminalGone = terminalGone
+      self.log = log
+    }
   }
 
   private let dependencies: Dependencies

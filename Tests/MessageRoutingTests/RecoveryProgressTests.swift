@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Supervisor
+@testable import MessageRouting
 
 @Suite struct RecoveryProgressTests {
   @Test func `an instance counts as recovered when its work is queued and not before`() {

@@ -33,6 +33,40 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var problems: [String]
   /// How often it has been replaced by another program in the same process.
   package var upgrades: Int
+
+  package init(
+    version: String,
+    pid: Int32,
+    home: String,
+    machine: String,
+    uptime: Double,
+    configuration: String?,
+    agent: String?,
+    plugins: [PluginStatus],
+    sessions: [SessionStatus],
+    deliveries: [DeliveryStatus]?,
+    terminals: [String]?,
+    channels: [ChannelStatus]?,
+    conversations: [ConversationStatus]?,
+    problems: [String],
+    upgrades: Int
+  ) {
+    self.version = version
+    self.pid = pid
+    self.home = home
+    self.machine = machine
+    self.uptime = uptime
+    self.configuration = configuration
+    self.agent = agent
+    self.plugins = plugins
+    self.sessions = sessions
+    self.deliveries = deliveries
+    self.terminals = terminals
+    self.channels = channels
+    self.conversations = conversations
+    self.problems = problems
+    self.upgrades = upgrades
+  }
 }
 
 /// Lets another program take the daemon's place, with everything that runs. Answered only when that cannot be.

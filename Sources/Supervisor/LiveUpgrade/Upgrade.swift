@@ -1,31 +1,61 @@
-internal import AgentSessions
+package import AgentSessions
+package import ControlServer
 internal import Glibc
-internal import Logging
-internal import PluginRuntime
-internal import ProcessSupervision
-internal import RelayConcurrency
-internal import RelayHome
+package import Logging
+package import MessageRouting
+package import PluginRuntime
+package import ProcessSupervision
+package import RelayConcurrency
+package import RelayHome
 internal import RelayTransport
 internal import RelayWire
 
 /// Lets another program take this daemon's place in the same process, with its children and pipes: whoever streams does
 /// not notice.
-struct Upgrade: Sendable {
-  let lock: DaemonLock
-  let guardian: Guardian
-  let plugins: PluginHost
-  let sessions: SessionHost
-  let router: Router
-  let control: ControlServer
+package struct Upgrade: Sendable {
+  private let lock: DaemonLock
+  private let guardian: Guardian
+  private let plugins: PluginHost
+  private let sessions: SessionHost
+  private let router: Router
+  private let control: ControlServer
   /// How often this process has become another program.
-  let count: Int
-  let environment: [String: String]
-  let timekeeper: Timekeeper
-  let logger: Logger
+  private let count: Int
+  private let environment: [String: String]
+  private let timekeeper: Timekeeper
+  private let logger: Logger
   /// A daemon that was asked to stop does not become another program, which would not know.
-  let isStopping: @Sendable () -> Bool
+  private let isStopping: @Sendable () -> Bool
   /// Returns when everything given to the store is on the disk.
-  let settle: @Sendable () async throws -> Void
+  private let settle: @Sendable () async throws -> Void
+
+  package init(
+    lock: DaemonLock,
+    guardian: Guardian,
+    plugins: PluginHost,
+    sessions: SessionHost,
+    router: Router,
+    control: ControlServer,
+    count: Int,
+    environment: [String: String],
+    timekeeper: Timekeeper,
+    logger: Logger,
+    isStopping: @escaping @Sendable () -> Bool,
+    settle: @escaping @Sendable () async throws -> Void
+  ) {
+    self.lock = lock
+    self.guardian = guardian
+    self.plugins = plugins
+    self.sessions = sessions
+    self.router = router
+    self.control = control
+    self.count = count
+    self.environment = environment
+    self.timekeeper = timekeeper
+    self.logger = logger
+    self.isStopping = isStopping
+    self.settle = settle
+  }
 
   /// How long the new program may take to say what it is.
   static let checkLimit: Duration = .seconds(10)
@@ -35,7 +65,7 @@ struct Upgrade: Sendable {
   static let tryLimit: Duration = .milliseconds(60)
 
   /// Returns only when it cannot be, with the reason; everything then goes on as before.
-  func run(_ program: String) async -> Handover.Problem {
+  package func run(_ program: String) async -> Handover.Problem {
     do {
       try await check(program)
     } catch {
