@@ -47,8 +47,8 @@ extension Router {
     guard !isDraining else { return }
     let limit = assistant.limit
     var ended = 0
-    for session in await host.assistants() where await sweep(session, limit) { ended += 1 }
-    let used = Set((await host.assistants() + host.passing).map(\.id))
+    for session in await host.assistants() where await sweep(session.id, limit) { ended += 1 }
+    let used = Set(await host.assistants().map(\.id) + host.passing.map(\.id))
     let root = assistant.root
     let now = timekeeper.wallTime()
     // Reads a folder for each: not on the loop, nor on this actor.
@@ -61,15 +61,15 @@ extension Router {
 }
 
 extension Router {
-  private func sweep(_ session: Session, _ limit: Duration) async -> Bool {
+  private func sweep(_ session: String, _ limit: Duration) async -> Bool {
     do {
-      let conversations = try await store.conversations(of: session.id)
+      let conversations = try await store.conversations(of: session)
       // What is not known yet to have ended may be decided by what the session remembers.
       guard conversations.allSatisfy({ recovery.isFinished($0.instance) }) else { return false }
       // A message that arrives from here on finds it closed, and begins another.
       guard await host.closeIfUnused(session, for: limit) else { return false }
-      _ = watchers.forget(session.id)
-      for key in conversations { await storeNoSession(of: key, from: session.id) }
+      _ = watchers.forget(session)
+      for key in conversations { await storeNoSession(of: key, from: session) }
       assistantQueue.forget(conversations)
       return true
     } catch {

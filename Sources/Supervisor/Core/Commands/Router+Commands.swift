@@ -72,7 +72,8 @@ extension Router {
       return menu.isEmpty ? menu.text : menu.text + "\nWhich one? /use <number|name>"
     }
     switch await router.addressable(from: call.key).choose(call.arguments.unquoted()) {
-    case .one(let session):
+    case .one(let listing):
+      guard let session = await router.host.session(listing.id) else { return "That session was just closed." }
       await router.bind(call, to: session)
       let status = await session.status()
       return "You now talk to \(status.name)" + (status.model.map { " (\($0))" } ?? "") + "."

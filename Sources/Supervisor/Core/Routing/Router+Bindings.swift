@@ -12,7 +12,7 @@ extension Router {
     do {
       var read = try await store.binding(of: key)
       // Earlier versions let a conversation choose a session that belongs to another.
-      if let id = read, let session = await host.session(id), !AddressableSessions.permits(session, to: key) {
+      if let id = read, let session = await host.listing(id), !AddressableSessions.permits(session, to: key) {
         read = nil
       }
       // It may have been chosen meanwhile.

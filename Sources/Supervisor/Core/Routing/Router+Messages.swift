@@ -60,7 +60,7 @@ extension Router {
 
   /// The conversation may have turned to another session since: whichever has the message.
   private func changeWaiting(_ change: (Session) async -> Session.Change) async -> Session.Change {
-    for session in await host.all() {
+    for session in await host.awake() {
       let outcome = await change(session)
       if outcome != .unknown { return outcome }
     }

@@ -100,7 +100,7 @@ extension Router {
 
   private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
     _ = place(binding.key, binding.conversation, link)
-    guard let session = await host.session(binding.session), AddressableSessions.permits(session, to: binding.key)
+    guard let session = await host.listing(binding.session), AddressableSessions.permits(session, to: binding.key)
     else { return }
     await watch(session.id, binding.key)
   }

@@ -188,7 +188,7 @@ package actor Router: PluginAudience {
       place.output.close()
     }
     terminalGone(instance)
-    for session in await host.all() { await session.drop(instance: instance) }
+    for session in await host.awake() { await session.drop(instance: instance) }
     do {
       try await store.forget(instance: instance)
       bound = bound.filter { $0.key.instance != instance }
@@ -208,11 +208,11 @@ package actor Router: PluginAudience {
       // The main session is bound to a conversation that nobody sees.
       for instance in try await store.instances().sorted() where instance != Self.main.instance {
         for binding in try await store.bindings(of: instance) {
-          guard let session = await host.session(binding.session) else { continue }
+          guard let session = await host.listing(binding.session) else { continue }
           result.append(
             ConversationStatus(
               instance: instance, conversation: binding.key.conversation, kind: binding.conversation.kind.rawValue,
-              title: binding.conversation.title.map { SafeText.line($0) }, session: await session.name,
+              title: binding.conversation.title.map { SafeText.line($0) }, session: await session.status().name,
               isConnected: holders[instance]?.current != nil))
         }
       }
