@@ -79,7 +79,7 @@ extension Session {
   @Test func `a few digits choose a session by its number, never by the beginning of its id`() async throws {
     let folder = try TemporaryFolder()
     try await withSession(id: "2f9ab", in: folder) { session, _, _ in
-      let sessions = AddressableSessions(from: nil, among: [session])
+      let sessions = AddressableSessions(from: nil, among: [SessionListing(session)])
       guard case .none = await sessions.choose("2"), case .one = await sessions.choose("2f"),
         case .one = await sessions.choose("1")
       else {

@@ -24,12 +24,12 @@ private final class FakeHost: AssistantHost {
 
   var isDraining: Bool { draining.withLock { $0 } }
 
-  func recoveredConversations(of session: Session) async throws -> [ConversationKey]? {
-    asked.post(session.id)
+  func recoveredConversations(of session: String) async throws -> [ConversationKey]? {
+    asked.post(session)
     return conversations
   }
 
-  func sessionClosed(_ session: Session, in conversations: [ConversationKey]) async { closed.post(conversations) }
+  func sessionClosed(_ session: String, in conversations: [ConversationKey]) async { closed.post(conversations) }
   func deliver(finding: String, number: Int) async {}
 }
 

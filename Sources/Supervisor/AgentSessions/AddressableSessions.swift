@@ -7,21 +7,21 @@ internal import RelayStore
 /// it, and nobody else is told that it exists; only the local terminal, whose user owns the daemon, may address all.
 package struct AddressableSessions {
   /// In the order they were made; a session's number is its place here.
-  package let sessions: [Session]
+  package let sessions: [SessionListing]
 
   package enum Choice {
-    case one(Session)
+    case one(SessionListing)
     /// Names with their numbers.
     case ambiguous([String])
     case none
   }
 
   /// - Parameter conversation: `nil` for what everybody sees.
-  package init(from conversation: ConversationKey?, among all: [Session]) {
+  package init(from conversation: ConversationKey?, among all: [SessionListing]) {
     sessions = all.filter { Self.permits($0, to: conversation) }
   }
 
-  package static func permits(_ session: Session, to conversation: ConversationKey?) -> Bool {
+  package static func permits(_ session: SessionListing, to conversation: ConversationKey?) -> Bool {
     permits(session.role, session.home, to: conversation)
   }
 
@@ -49,14 +49,6 @@ package struct AddressableSessions {
       } : exact
     if matches.count > 1 { return .ambiguous(matches.map { "\($0 + 1). \(known[$0].1.name)" }) }
     return matches.first.map { .one(known[$0].0) } ?? .none
-  }
-}
-
-extension [Session] {
-  func statuses() async -> [SessionStatus] {
-    var statuses: [SessionStatus] = []
-    for session in self { statuses.append(await session.status()) }
-    return statuses
   }
 }
 

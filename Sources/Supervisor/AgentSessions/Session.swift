@@ -20,7 +20,7 @@ package actor Session {
   nonisolated let context: SessionContext
   package internal(set) var name: String
   var model: ModelSelection
-  var phase = SessionPhase.open
+  var phase: SessionPhase
   var queue = PromptQueue()
   var current = CurrentWork()
   var agent = AgentState<PiConnection, SlotRequest, AgentSlot>.stopped
@@ -39,11 +39,12 @@ package actor Session {
   init(
     _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: SessionMemory? = nil,
     dependencies: SessionDependencies, taskScope: TaskScope, isRestored: Bool = false, isListed: Bool = true,
-    emit: @escaping @Sendable (SessionEvent) -> Void
+    phase: SessionPhase = .open, emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
     context = SessionContext(
       record: record, pi: pi, settings: settings, isListed: isListed, dependencies: dependencies, taskScope: taskScope,
       emit: emit)
+    self.phase = phase
     name = record.name
     model = ModelSelection(chosen: record.model, shown: record.shownModel)
     facts = AgentFacts(isRestored: isRestored)

@@ -19,7 +19,7 @@ extension SessionHost {
   /// - Returns: nil when a session is not between two events, with its name.
   package func hold() async -> (handover: Handover?, busy: String?) {
     var handover = Handover()
-    for session in all() {
+    for session in awake() {
       switch await session.hold() {
       case .asleep: break
       case .ready(let one): handover.sessions.append(one)
@@ -38,7 +38,7 @@ extension SessionHost {
     return (handover, nil)
   }
 
-  package func resume() async { for session in all() + passing { await session.resume() } }
+  package func resume() async { for session in awake() + passing { await session.resume() } }
 
   /// Goes on with the agents of the program before; after `restore`.
   package func adopt(_ handover: Handover) async {

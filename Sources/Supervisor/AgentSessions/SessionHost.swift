@@ -9,14 +9,27 @@ internal import RelayText
 internal import RelayTransport
 
 /// All sessions of this daemon.
+///
+/// A session of an earlier daemon is no more than its record until something addresses it: neither memory nor the time of a
+/// stop grows much with sessions that sleep.
 package actor SessionHost {
+  private enum Entry {
+    case awake(Session)
+    case asleep(SessionRecord)
+  }
+
   private let ordinaryProfile: SessionProfile
   private let assistantProfile: SessionProfile
   private let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-  private var sessions: [String: Session] = [:]
+  private var entries: [String: Entry] = [:]
   private var order: [String] = []
   /// Those that no daemon takes up again: they end with what they were begun for.
   package private(set) var passing: [Session] = []
+  /// Told what happens in sessions of earlier daemons.
+  private var emitOfRestored: @Sendable (String, SessionEvent) -> Void = { _, _ in }
+  /// When sessions of earlier daemons were restored, in seconds since 1970.
+  private var restored = 0.0
+  private var isStopped = false
 
   /// - Parameters:
   ///   - ordinary: of sessions without a role.
@@ -55,22 +68,33 @@ package actor SessionHost {
     return session
   }
 
-  /// Brings back the sessions of the daemon before this one; their agents sleep.
+  /// Brings back the sessions of the daemon before this one, asleep.
+  ///
+  /// - Parameter emit: told everything that happens in them, in order; must not wait.
   package func restore(emit: @escaping @Sendable (String, SessionEvent) -> Void) async throws {
-    for record in try await dependencies.store.sessions() where sessions[record.id] == nil {
-      _ = add(record, isRestored: true, emit)
+    emitOfRestored = emit
+    restored = dependencies.timekeeper.wallTime()
+    for record in try await dependencies.store.sessions() where entries[record.id] == nil {
+      list(record, .asleep(record))
     }
   }
 
-  private func add(
-    _ record: SessionRecord, isRestored: Bool = false, _ emit: @escaping @Sendable (String, SessionEvent) -> Void
-  ) -> Session {
-    let session = make(record, isRestored: isRestored, emit)
-    sessions[record.id] = session
+  private func add(_ record: SessionRecord, _ emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
+    let session = make(record, emit)
+    list(record, .awake(session))
+    return session
+  }
+
+  private func list(_ record: SessionRecord, _ entry: Entry) {
+    entries[record.id] = entry
     order.append(record.id)
     names[record.id] = record.name
-    taskScope.add(on: EventLoop.shared) { await session.work() }
-    return session
+  }
+
+  private func unlist(_ id: String) {
+    entries[id] = nil
+    names[id] = nil
+    order.removeAll { $0 == id }
   }
 
   private func make(
@@ -78,10 +102,12 @@ package actor SessionHost {
     _ emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) -> Session {
     let profile = profile(for: record.role)
-    return Session(
+    let session = Session(
       record, pi: profile.pi, settings: profile.settings, memory: profile.retention(record),
-      dependencies: profile.dependencies,
-      taskScope: taskScope, isRestored: isRestored, isListed: isListed, emit: { emit(record.id, $0) })
+      dependencies: profile.dependencies, taskScope: taskScope, isRestored: isRestored, isListed: isListed,
+      phase: isStopped ? .finished(forShutdown: true) : .open, emit: { emit(record.id, $0) })
+    if !isStopped { taskScope.add(on: EventLoop.shared) { await session.work() } }
+    return session
   }
 
   private func usualDirectory(for role: SessionRole?) -> String {
@@ -95,7 +121,6 @@ package actor SessionHost {
         id: UUID().uuidString.lowercased(), name: "heartbeat", directory: usualDirectory(for: .assistant), model: nil,
         wantsToolImages: false, role: .assistant), isListed: false, emit)
     passing.append(session)
-    taskScope.add(on: EventLoop.shared) { await session.work() }
     return session
   }
 
@@ -105,7 +130,7 @@ package actor SessionHost {
   }
 
   /// Sessions of conversations with the assistant.
-  package func assistants() -> [Session] { all().filter { $0.role != nil } }
+  package func assistants() -> [SessionListing] { all().filter { $0.role != nil } }
 
   private func save(_ record: SessionRecord) async {
     do {
@@ -143,9 +168,33 @@ package actor SessionHost {
     }
   }
 
-  package func session(_ id: String) -> Session? { sessions[id] }
+  /// A session to work with: one that sleeps is woken.
+  package func session(_ id: String) -> Session? {
+    switch entries[id] {
+    case nil: return nil
+    case .awake(let session): return session
+    case .asleep(let record):
+      let session = make(record, isRestored: true, emitOfRestored)
+      entries[id] = .awake(session)
+      return session
+    }
+  }
 
-  package func all() -> [Session] { order.compactMap { sessions[$0] } }
+  /// A session as lists show it. One that sleeps sleeps on.
+  package func listing(_ id: String) -> SessionListing? {
+    switch entries[id] {
+    case nil: nil
+    case .awake(let session): SessionListing(session)
+    case .asleep(let record): SessionListing(record, configuredModel: profile(for: record.role).pi.model)
+    }
+  }
+
+  package func all() -> [SessionListing] { order.compactMap(listing) }
+
+  /// The sessions that may have something to do: one that sleeps has not.
+  package func awake() -> [Session] {
+    order.compactMap { id in if case .awake(let session)? = entries[id] { session } else { nil } }
+  }
 
   package func statuses() async -> [SessionStatus] { await all().statuses() }
 
@@ -164,27 +213,42 @@ package actor SessionHost {
   }
 
   /// Closes an assistant's session that has not been used for so long.
-  package func closeIfUnused(_ session: Session, for limit: Duration) async -> Bool {
-    guard await session.beginsToCloseIfUnused(for: limit) else { return false }
-    await close(session)
-    return true
+  package func closeIfUnused(_ id: String, for limit: Duration) async -> Bool {
+    switch entries[id] {
+    case nil: return false
+    case .awake(let session):
+      guard await session.beginsToCloseIfUnused(for: limit) else { return false }
+      await close(session)
+      return true
+    case .asleep(let record):
+      let retention = RetentionState(profile(for: record.role).retention(record), now: restored)
+      guard retention.isUnused(for: limit, now: dependencies.timekeeper.wallTime()) else { return false }
+      unlist(id)
+      do { try retention.memory?.forget() } catch {
+        dependencies.log("session \(record.name): what was said could not be removed: \(error)")
+      }
+      await storeEnd(of: id)
+      return true
+    }
   }
 
   package func close(_ session: Session) async {
-    sessions[session.id] = nil
-    names[session.id] = nil
-    order.removeAll { $0 == session.id }
+    unlist(session.id)
     await session.close()
+    await storeEnd(of: session.id)
+  }
+
+  private func storeEnd(of id: String) async {
     do {
-      try await dependencies.store.removeSession(session.id)
+      try await dependencies.store.removeSession(id)
     } catch {
-      dependencies.log("that session \(session.id) is closed could not be stored: \(error)")
+      dependencies.log("that session \(id) is closed could not be stored: \(error)")
     }
   }
 
   /// Ends an idle agent, the one listed first.
   private func makeRoom(amongAssistants: Bool) async {
-    for session in all() where (session.role != nil) == amongAssistants { if await session.makeRoom() { return } }
+    for session in awake() where (session.role != nil) == amongAssistants { if await session.makeRoom() { return } }
   }
 
   /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
@@ -194,7 +258,8 @@ package actor SessionHost {
     while clock.now() < deadline, await isAnyBusy() {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
     }
-    let sessions = all() + passing
+    let sessions = awake() + passing
+    isStopped = true
     for session in sessions { await session.willPark() }
     await dependencies.places.close()
     await assistantProfile.dependencies.places.close()
@@ -209,7 +274,7 @@ package actor SessionHost {
   }
 
   private func isAnyBusy() async -> Bool {
-    for session in all() where await session.isAtWork { return true }
+    for session in awake() where await session.isAtWork { return true }
     return false
   }
 }

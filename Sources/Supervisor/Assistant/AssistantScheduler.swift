@@ -10,9 +10,9 @@ package protocol AssistantHost: Sendable {
   var isDraining: Bool { get }
   /// The conversations that talk to a session; `nil` while the unfinished work of one of them is not recovered, which may
   /// still need the session's transcript.
-  func recoveredConversations(of session: Session) async throws -> [ConversationKey]?
+  func recoveredConversations(of session: String) async throws -> [ConversationKey]?
   /// Conversations no longer talk to a session that has been closed.
-  func sessionClosed(_ session: Session, in conversations: [ConversationKey]) async
+  func sessionClosed(_ session: String, in conversations: [ConversationKey]) async
   /// Hands the finding of a periodic check to the owner.
   ///
   /// - Parameter number: of the check.
@@ -66,8 +66,8 @@ package actor AssistantScheduler {
     guard !host.isDraining else { return }
     let limit = setup.limit
     var ended = 0
-    for session in await sessions.assistants() where await closeIfUnused(session, for: limit, host) { ended += 1 }
-    let used = Set((await sessions.assistants() + sessions.passing).map(\.id))
+    for session in await sessions.assistants() where await closeIfUnused(session.id, for: limit, host) { ended += 1 }
+    let used = Set(await sessions.assistants().map(\.id) + sessions.passing.map(\.id))
     let now = timekeeper.wallTime()
     // Reads a directory for each session: neither on the event loop nor on this actor.
     let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [log, root = setup.root] in
@@ -77,7 +77,7 @@ package actor AssistantScheduler {
     log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit.forPeople) are removed")
   }
 
-  private func closeIfUnused(_ session: Session, for limit: Duration, _ host: any AssistantHost) async -> Bool {
+  private func closeIfUnused(_ session: String, for limit: Duration, _ host: any AssistantHost) async -> Bool {
     do {
       guard let conversations = try await host.recoveredConversations(of: session) else { return false }
       // A message that arrives from here on finds the session closed, and begins another.

@@ -21,6 +21,8 @@ package protocol CommandContext: Sendable {
   func session() async -> Session?
   /// The sessions that the conversation may address; it is told of no others.
   func addressableSessions() async -> AddressableSessions
+  /// - Returns: `nil` where the session has just been closed.
+  func wake(_ listing: SessionListing) async -> Session?
   func create(_ request: NewSession) async -> Session
   func bind(to session: Session) async
   func unbind() async

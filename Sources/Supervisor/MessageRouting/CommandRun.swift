@@ -80,6 +80,8 @@ struct CommandRun: CommandContext {
   func session() async -> Session? { await bindings.session(of: key) }
   func addressableSessions() async -> AddressableSessions { await bindings.addressable(from: key) }
 
+  func wake(_ listing: SessionListing) async -> Session? { await dispatcher.sessions.session(listing.id) }
+
   func create(_ request: NewSession) async -> Session {
     await dispatcher.prompts.create(
       key, link, name: request.name, directory: request.folder, model: request.model)

@@ -140,7 +140,7 @@ final class MessageDispatcher: Sendable {
 
   /// Changes a message in the session that has it: the conversation may have turned to another since.
   private func changeWaiting(_ change: (Session) async -> Session.Change) async -> Session.Change {
-    for session in await sessions.all() {
+    for session in await sessions.awake() {
       let outcome = await change(session)
       if outcome != .unknown { return outcome }
     }

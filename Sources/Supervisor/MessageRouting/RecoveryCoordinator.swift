@@ -83,7 +83,7 @@ actor RecoveryCoordinator {
 
   private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
     directory.context(binding.key, binding.conversation, link)
-    guard let session = await sessions.session(binding.session), AddressableSessions.permits(session, to: binding.key)
+    guard let session = await sessions.listing(binding.session), AddressableSessions.permits(session, to: binding.key)
     else { return }
     await bindings.watch(session.id, binding.key)
   }

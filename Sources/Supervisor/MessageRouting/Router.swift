@@ -224,7 +224,7 @@ package final class Router: PluginAudience {
     guard let closed = directory.remove(instance: instance) else { return }
     for key in closed { watchers.drop(key) }
     dependencies.terminalGone(instance)
-    for session in await dependencies.sessions.all() { await session.drop(instance: instance) }
+    for session in await dependencies.sessions.awake() { await session.drop(instance: instance) }
     do {
       try await dependencies.store.forget(instance: instance)
       bindings.forget(instance: instance)
@@ -323,11 +323,11 @@ package final class Router: PluginAudience {
       for instance in try await dependencies.store.instances().sorted()
       where instance != SessionBindings.main.instance {
         for binding in try await dependencies.store.bindings(of: instance) {
-          guard let session = await dependencies.sessions.session(binding.session) else { continue }
+          guard let session = await dependencies.sessions.listing(binding.session) else { continue }
           result.append(
             ConversationStatus(
               instance: instance, conversation: binding.key.conversation, kind: binding.conversation.kind.rawValue,
-              title: binding.conversation.title.map { SafeText.line($0) }, session: await session.name,
+              title: binding.conversation.title.map { SafeText.line($0) }, session: await session.status().name,
               isConnected: directory.link(instance) != nil))
         }
       }

@@ -20,12 +20,12 @@ struct RoutingForAssistant: AssistantHost {
 
   var isDraining: Bool { gate.isDraining }
 
-  func recoveredConversations(of session: Session) async throws -> [ConversationKey]? {
-    let conversations = try await store.conversations(of: session.id)
+  func recoveredConversations(of session: String) async throws -> [ConversationKey]? {
+    let conversations = try await store.conversations(of: session)
     return await recovery.isFinished(conversations.map(\.instance)) ? conversations : nil
   }
 
-  func sessionClosed(_ session: Session, in conversations: [ConversationKey]) async {
+  func sessionClosed(_ session: String, in conversations: [ConversationKey]) async {
     await bindings.unbind(conversations, from: session)
   }
 

@@ -48,7 +48,7 @@ final class SessionBindings: Sendable {
     do {
       var stored = try await store.binding(of: key)
       // Earlier versions let a conversation choose a session that belongs to another.
-      if let id = stored, let session = await sessions.session(id), !AddressableSessions.permits(session, to: key) {
+      if let id = stored, let session = await sessions.listing(id), !AddressableSessions.permits(session, to: key) {
         stored = nil
       }
       return cache.withLock { [stored] cache in
@@ -127,9 +127,9 @@ final class SessionBindings: Sendable {
   }
 
   /// Conversations talk to a closed session no more, and are not told.
-  func unbind(_ conversations: [ConversationKey], from session: Session) async {
-    _ = watchers.forget(session.id)
-    for key in conversations { await storeNoSession(of: key, from: session.id) }
+  func unbind(_ conversations: [ConversationKey], from session: String) async {
+    _ = watchers.forget(session)
+    for key in conversations { await storeNoSession(of: key, from: session) }
   }
 
   /// Forgets the bindings of an instance that will not be back.

@@ -15,7 +15,8 @@ struct UseCommand: ChatCommand {
       return menu.isEmpty ? menu.text : menu.text + "\nWhich one? /use <number|name>"
     }
     switch await context.addressableSessions().choose(arguments.unquoted()) {
-    case .one(let session):
+    case .one(let listing):
+      guard let session = await context.wake(listing) else { return "That session was just closed." }
       await context.bind(to: session)
       let status = await session.status()
       return "You now talk to \(status.name)" + (status.model.map { " (\($0))" } ?? "") + "."
