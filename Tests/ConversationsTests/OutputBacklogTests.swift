@@ -10,43 +10,46 @@ import Testing
 @testable import RelayModel
 
 @Suite struct OutputBacklogTests {
-  private func waiting(_ items: [ConversationOutput.Item]) async -> [ConversationOutput.Item] {
-    let mailbox = Mailbox<ConversationOutput.Item>(limit: OutputBacklog.limit, compact: OutputBacklog.compact)
+  private func waiting(_ items: [OutputItem]) async -> [OutputItem] {
+    let mailbox = Mailbox<OutputItem>(limit: OutputBacklog.limit, compact: OutputBacklog.compact)
     for item in items { mailbox.post(item) }
     mailbox.close()
-    var left: [ConversationOutput.Item] = []
+    var left: [OutputItem] = []
     while let item = await mailbox.next() { left.append(item) }
     return left
   }
 
-  private func message(_ number: Int) -> ConversationOutput.Item {
-    .event(.messageEnded(PiMessage(role: "assistant", text: "\(number)", stopReason: "stop", errorMessage: nil)))
+  private func message(_ number: Int) -> OutputItem {
+    .output(
+      .event(.messageEnded(PiMessage(role: "assistant", text: "\(number)", stopReason: "stop", errorMessage: nil))))
   }
 
   @Test func `tool calls go first, every message stays, and the gap is told once`() async throws {
-    var items: [ConversationOutput.Item] = []
+    var items: [OutputItem] = []
     for number in 0..<500 {
       for call in 0..<10 {
         let id = "\(number)-\(call)"
-        items.append(.event(.toolStarted(id: id, name: "bash", arguments: .null)))
-        items.append(.event(.toolEnded(id: id, name: "bash", failed: false, images: [])))
+        items.append(.output(.event(.toolStarted(id: id, name: "bash", arguments: .null))))
+        items.append(.output(.event(.toolEnded(id: id, name: "bash", failed: false, images: []))))
       }
-      items.append(.event(.text("partial")))
+      items.append(.output(.event(.text("partial"))))
       items.append(message(number))
     }
     let left = await waiting(items)
     #expect(left.count <= OutputBacklog.limit)
-    let texts = left.compactMap { if case .event(.messageEnded(let message)) = $0 { message.text } else { nil } }
+    let texts = left.compactMap {
+      if case .output(.event(.messageEnded(let message))) = $0 { message.text } else { nil }
+    }
     #expect(texts == (0..<500).map(String.init))
     let gaps = left.compactMap { if case .leftOut(let tools, let messages) = $0 { [tools, messages] } else { nil } }
     #expect(gaps.count == 1)
-    let shown = left.count { if case .event(.toolEnded) = $0 { true } else { false } }
+    let shown = left.count { if case .output(.event(.toolEnded)) = $0 { true } else { false } }
     #expect(try #require(gaps.first) == [5_000 - shown, 0])
   }
 
   @Test func `a hundred thousand messages stay bounded; the newest are kept, and what settles things always`() async {
     let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "first")
-    var items: [ConversationOutput.Item] = [.end(MessageEnd(key, .ran))]
+    var items: [OutputItem] = [.output(.end(MessageEnd(key, .ran)))]
     for number in 0..<100_000 { items.append(message(number)) }
     let left = await waiting(items)
     #expect(left.count <= OutputBacklog.limit + 1)
@@ -56,8 +59,8 @@ import Testing
     for item in left {
       switch item {
       case .leftOut(_, let messages): lost += messages
-      case .event(.messageEnded(let message)): texts.append(message.text)
-      case .end: settled = true
+      case .output(.event(.messageEnded(let message))): texts.append(message.text)
+      case .output(.end): settled = true
       default: Issue.record("\(item)")
       }
     }

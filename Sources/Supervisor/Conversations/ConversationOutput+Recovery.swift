@@ -61,12 +61,10 @@ extension ConversationOutput {
       return
     }
     if saved.isMarked { sent.mayBeRepeat = true }
-    beginStream()
-    take(sent, streaming: true)
-    stream.append(saved.text)
+    answer.restore(sent, text: saved.text)
     await services.waitForFormatter()
     await flush(final: true)
-    beginStream()
+    answer.startNext()
   }
 
   /// An earlier version recorded the key of an answer before its words. They are recorded under that key now.
@@ -76,7 +74,7 @@ extension ConversationOutput {
     await services.waitForFormatter()
     let key = unfinished.record.key
     let pieces = await render(text, final: true)
-    let grows = capabilities.edit == true
+    let grows = profile.editsMessages
     let records = pieces.prefix(grows ? 1 : pieces.count).enumerated().map { index, piece in
       delivery.compose(piece.text, role: .answer, streaming: grows, key: index == 0 ? key : nil)
     }

@@ -13,26 +13,22 @@ internal import RelayWire
 // Tools, the images they return, and other work that takes its time.
 extension ConversationOutput {
   func endTool(_ id: String, _ name: String, failed: Bool, _ images: [PiImage]) async {
-    var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
-    call.failed = failed ? true : nil
-    finished.append(call)
-    if let sent = progress.removeValue(forKey: id) { await remove(sent) }
-    if settings.images == .automatic { for image in images { await send(image, from: name) } }
+    if let sent = tools.end(id, name: name, failed: failed) { await remove(sent) }
+    if profile.settings.images == .automatic { for image in images { await send(image, from: name) } }
   }
 
   func showProgress(of id: String) async {
-    guard let call = running[id], settings.output != .final else { return }
-    await breakStream()
+    guard let call = tools.call(id), profile.settings.output != .final else { return }
+    await flushBeforeNotice()
     // It is to go again, so it counts as unfinished until it has.
     let text = "⏳ Running \(SafeText.line(call.name))…"
-    progress[id] = await delivery.send(delivery.compose(text, role: .tools, streaming: true))
+    tools.show(id, await delivery.send(delivery.compose(text, role: .tools, streaming: true)))
   }
 
   /// Shows in one message how something goes on. Where messages cannot be changed, its end is said alone.
   func show(_ kind: ProgressKind, _ text: String?, isOver: Bool) async {
     let id = "#\(kind.rawValue)"
-    if let sent = progress[id] {
-      if isOver { progress[id] = nil }
+    if let sent = isOver ? tools.takeMessage(of: id) : tools.message(of: id) {
       guard let text else { return await remove(sent) }
       let words = (sent.mayBeRepeat ? Delivery.repeatMark : "") + redaction.apply(to: text)
       if isOver {
@@ -42,20 +38,19 @@ extension ConversationOutput {
         _ = await delivery.edit(delivery.composeEdit(of: sent.message, to: words, streaming: true))
       }
     } else if let text {
-      guard isOver || capabilities.edit == true else { return }
-      await breakStream()
+      guard isOver || profile.editsMessages else { return }
+      await flushBeforeNotice()
       if isOver {
         await say(text, .notice)
       } else {
         let record = delivery.compose(redaction.apply(to: text), role: .notice, streaming: true)
-        progress[id] = await delivery.send(record)
+        tools.show(id, await delivery.send(record))
       }
     }
   }
 
   func removeProgress() async {
-    for sent in progress.values { await remove(sent) }
-    progress = [:]
+    for sent in tools.takeMessages() { await remove(sent) }
   }
 
   func remove(_ sent: Delivery.Sent) async {
@@ -63,11 +58,8 @@ extension ConversationOutput {
   }
 
   func flushTools() async {
-    guard !finished.isEmpty else { return }
-    let calls = finished
-    finished = []
-    guard settings.output != .final else { return }
-    let dialect = capabilities.dialect ?? "plain"
+    let calls = tools.takeFinished()
+    guard !calls.isEmpty, profile.settings.output != .final else { return }
     // Before the formatter cuts them: half of a secret looks like none.
     let shown =
       redaction.isEmpty
@@ -77,7 +69,7 @@ extension ConversationOutput {
         call.arguments = redaction.apply(to: call.arguments)
         return call
       }
-    let lines = await services.toolLines(FormatTool(calls: shown, dialect: dialect))
+    let lines = await services.toolLines(FormatTool(calls: shown, dialect: profile.dialect))
     await say(lines.joined(separator: "\n"), .tools)
   }
 
@@ -89,7 +81,7 @@ extension ConversationOutput {
     let isSent = await send(name, mime: image.mimeType, link) {
       Data(base64Encoded: image.data).flatMap { $0.count <= most ? $0 : nil }
     }
-    if isSent == false, !Task.isCancelled { isIncomplete = true }
+    if isSent == false, !Task.isCancelled { display.becomeIncomplete() }
   }
 
   /// A long answer is easier to keep as a file; its messages are there already.

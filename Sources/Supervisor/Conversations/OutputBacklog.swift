@@ -8,20 +8,20 @@ enum OutputBacklog {
   /// Items that may wait for one conversation.
   static let limit = 2_000
 
-  static func compact(_ items: inout Deque<ConversationOutput.Item>) {
+  static func compact(_ items: inout Deque<OutputItem>) {
     var (tools, messages) = (0, 0)
-    var kept: Deque<ConversationOutput.Item> = []
+    var kept: Deque<OutputItem> = []
     for (index, item) in items.enumerated() {
       switch item {
-      case .event(.toolStarted), .event(.agentStarted), .event(.progress(_, _, isOver: false)), .toolIsSlow, .flush,
-        .runIsSlow:
+      case .output(.event(.toolStarted)), .output(.event(.agentStarted)),
+        .output(.event(.progress(_, _, isOver: false))), .timer:
         continue
-      case .event(.toolEnded): tools += 1
+      case .output(.event(.toolEnded)): tools += 1
       case .leftOut(let moreTools, let moreMessages):
         tools += moreTools
         messages += moreMessages
       // The whole message follows.
-      case .event(.text) where index + 1 < items.count && items[index + 1].isEndOfMessage: continue
+      case .output(.event(.text)) where index + 1 < items.count && items[index + 1].isEndOfMessage: continue
       default: kept.append(item)
       }
     }
@@ -39,13 +39,15 @@ enum OutputBacklog {
   }
 }
 
-extension ConversationOutput.Item {
-  fileprivate var isEndOfMessage: Bool { if case .event(.messageEnded) = self { true } else { false } }
+extension OutputItem {
+  fileprivate var isEndOfMessage: Bool { if case .output(.event(.messageEnded)) = self { true } else { false } }
 
   /// Something said, as opposed to what settles questions, messages and runs.
   fileprivate var isSpoken: Bool {
     switch self {
-    case .event(.text), .event(.messageEnded), .event(.notice), .event(.timedOut), .say: true
+    case .output(.event(.text)), .output(.event(.messageEnded)), .output(.event(.notice)), .output(.event(.timedOut)),
+      .output(.say):
+      true
     default: false
     }
   }

@@ -133,7 +133,7 @@ package final class SessionWatchers: Sendable {
   }
 
   /// - Parameter message: concerns its conversation in any case.
-  private func post(_ item: ConversationOutput.Item, to session: String, about message: MessageKey? = nil) {
+  private func post(_ item: OutputEvent, to session: String, about message: MessageKey? = nil) {
     watched.withLock { watched in
       guard let one = watched[session] else { return }
       for (key, watcher) in one.watchers where one.shows(key) || key == message?.conversation {

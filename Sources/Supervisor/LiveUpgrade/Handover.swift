@@ -16,7 +16,7 @@ internal import RelayWire
 /// was under way on them. The rest is in the store.
 package struct Handover: Codable, Sendable {
   /// Raised when a program could not go on with what an earlier one hands over.
-  package static let format = 3
+  package static let format = 4
 
   var format = Self.format
   /// How often this process has become another program.

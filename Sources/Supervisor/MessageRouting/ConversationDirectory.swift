@@ -184,7 +184,7 @@ final class ConversationDirectory: Sendable {
 
   // MARK: - Output
 
-  func post(_ item: ConversationOutput.Item, to key: ConversationKey) { self[key]?.output.post(item) }
+  func post(_ item: OutputEvent, to key: ConversationKey) { self[key]?.output.post(item) }
 
   /// - Parameter message: the message that this answers without ending it.
   func say(_ text: String, to key: ConversationKey, about message: MessageKey? = nil) {

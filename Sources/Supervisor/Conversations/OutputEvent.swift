@@ -1,0 +1,41 @@
+package import AgentSessions
+package import RelayModel
+package import RelayWire
+
+/// Something that a conversation is to be shown, or told the messenger.
+package enum OutputEvent: Sendable {
+  case event(SessionEvent)
+  case say(String, MessageRole, buttons: [[Button]]?, replyTo: String? = nil)
+  /// Says how a message ended of which nothing else is heard, and ends it.
+  case report(String, MessageEnd, buttons: [[Button]]? = nil)
+  /// Says something new in place of the text of a message, which ends another.
+  case change(String, String, buttons: [[Button]]?, MessageEnd)
+  /// Continues what an earlier daemon recorded and did not bring to its end.
+  case resume(UnfinishedOutbound)
+  case ask(DialogRecord)
+  /// A session that the conversation no longer watches asks.
+  case askedElsewhere(DialogRecord, session: String)
+  /// A message of which nothing more is to be said has ended.
+  case end(MessageEnd)
+  /// The messenger has not been told how this message ended.
+  case tell(MessageEnd)
+  case settleDialog(DialogRecord, DialogRecord.Outcome)
+  case detached
+}
+
+/// A reminder of a conversation's output to itself.
+enum OutputTimer: Sendable, Equatable {
+  /// The growing message may be changed; with the number of the schedule.
+  case flush(Int)
+  case toolIsSlow(String)
+  /// The agent has not begun yet; with the number of the run.
+  case runIsSlow(Int)
+}
+
+/// An entry of the queue of a conversation's output.
+enum OutputItem: Sendable {
+  case output(OutputEvent)
+  case timer(OutputTimer)
+  /// More waited than is kept for a messenger that is away.
+  case leftOut(tools: Int, messages: Int)
+}

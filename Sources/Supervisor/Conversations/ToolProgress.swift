@@ -1,0 +1,48 @@
+internal import MessageDelivery
+internal import RelayWire
+
+/// The tools of a run, and the messages that show how something goes on. A pure value.
+struct ToolProgress: Codable, Equatable {
+  private var running: [String: FormatTool.Call] = [:]
+  private var finished: [FormatTool.Call] = []
+  /// By the tool's id, or the name of other work.
+  private var messages: [String: Delivery.Sent] = [:]
+
+  var keys: Set<String> { Set(messages.values.map(\.key)) }
+
+  func call(_ id: String) -> FormatTool.Call? { running[id] }
+
+  mutating func start(_ id: String, _ call: FormatTool.Call) { running[id] = call }
+
+  /// - Returns: the message that said that the tool is running.
+  mutating func end(_ id: String, name: String, failed: Bool) -> Delivery.Sent? {
+    var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
+    call.failed = failed ? true : nil
+    finished.append(call)
+    return takeMessage(of: id)
+  }
+
+  mutating func takeFinished() -> [FormatTool.Call] {
+    defer { finished = [] }
+    return finished
+  }
+
+  func message(of id: String) -> Delivery.Sent? { messages[id] }
+
+  mutating func show(_ id: String, _ sent: Delivery.Sent?) { messages[id] = sent }
+
+  mutating func takeMessage(of id: String) -> Delivery.Sent? { messages.removeValue(forKey: id) }
+
+  mutating func takeMessages() -> [Delivery.Sent] {
+    defer { messages = [:] }
+    return Array(messages.values)
+  }
+
+  /// Forgets tools whose end will not be seen. Those that have ended are still shown.
+  mutating func runEnded() { running = [:] }
+
+  mutating func detach() {
+    running = [:]
+    finished = []
+  }
+}
