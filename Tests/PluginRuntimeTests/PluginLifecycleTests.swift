@@ -60,48 +60,35 @@ enum PluginLifecycleSpace {
     switch (before, event) {
     case (.stopped, _): return ("stopped", [])
     case (.stopping(.stopped), .ended), (.starting(.adopted(ending: .stopped)), .ended): return ("stopped", [])
-    case (.stopping(.stopped), _): return ("stopping(stopped)", [])
-    case (.starting(.adopted(ending: .stopped)), .connected): return ("stopping(stopped)", ["end(stopped)"])
-    case (.starting(.adopted(ending: .stopped)), _): return ("adopting(stopped)", [])
+    case (.stopping(.stopped), _): return ("stopping (stopped)", [])
+    case (.starting(.adopted(ending: .stopped)), .connected): return ("stopping (stopped)", ["end(stopped)"])
+    case (.starting(.adopted(ending: .stopped)), _): return ("adopting (stopped)", [])
 
     case (.backoff, .stop), (.asleep, .stop): return ("stopped", ["wake"])
     case (.starting(.fresh), .stop): return ("stopped", [])
-    case (.starting(.adopted), .stop): return ("adopting(stopped)", [])
-    case (.handshaking, .stop), (.running, .stop): return ("stopping(stopped)", ["end(stopped)"])
-    case (.stopping, .stop): return ("stopping(stopped)", [])
+    case (.starting(.adopted), .stop): return ("adopting (stopped)", [])
+    case (.handshaking, .stop), (.running, .stop): return ("stopping (stopped)", ["end(stopped)"])
+    case (.stopping, .stop): return ("stopping (stopped)", [])
 
     case (.backoff, .restart), (.asleep, .restart): return ("starting", ["wake"])
     case (.starting(.fresh), .restart): return ("starting", [])
-    case (.starting(.adopted), .restart): return ("adopting(replaced)", [])
-    case (.handshaking, .restart), (.running, .restart): return ("stopping(replaced)", ["end(replaced)"])
-    case (.stopping, .restart): return ("stopping(replaced)", [])
+    case (.starting(.adopted), .restart): return ("adopting (replaced)", [])
+    case (.handshaking, .restart), (.running, .restart): return ("stopping (replaced)", ["end(replaced)"])
+    case (.stopping, .restart): return ("stopping (replaced)", [])
 
     case (.starting(.fresh), .heldBack): return ("backoff", [])
     case (.backoff, .due), (.asleep, .needed): return ("starting", [])
     case (.starting(.fresh), .spawned): return ("handshaking", [])
     case (.handshaking, .connected), (.starting(.adopted(ending: nil)), .connected): return ("running", [])
-    case (.starting(.adopted(ending: .replaced)), .connected): return ("stopping(replaced)", ["end(replaced)"])
-    case (.running, .idle): return ("stopping(idle)", ["end(idle)"])
+    case (.starting(.adopted(ending: .replaced)), .connected): return ("stopping (replaced)", ["end(replaced)"])
+    case (.running, .idle): return ("stopping (idle)", ["end(idle)"])
 
     case (.stopping(.replaced), .ended), (.starting(.adopted(ending: .replaced)), .ended): return ("starting", [])
     case (.stopping(.idle), .ended): return ("asleep", [])
     case (.starting, .ended(.failed, _, _)), (.handshaking, .ended(.failed, _, _)), (.running, .ended(.failed, _, _)):
       return ("backoff", ["save"])
     case (.starting, .ended), (.handshaking, .ended), (.running, .ended): return ("backoff", [])
-    default: return (Self.name(before), [])
-    }
-  }
-
-  private static func name(_ state: Lifecycle.State) -> String {
-    switch state {
-    case .backoff: "backoff"
-    case .starting(.fresh): "starting"
-    case .starting(.adopted(let reason)): "adopting" + (reason.map { "(\($0))" } ?? "")
-    case .handshaking: "handshaking"
-    case .running: "running"
-    case .stopping(let reason): "stopping(\(reason))"
-    case .asleep: "asleep"
-    case .stopped: "stopped"
+    default: return (before.description, [])
     }
   }
 
@@ -124,7 +111,7 @@ enum PluginLifecycleSpace {
       let (state, wanted) = expected(after: event, in: before.state)
       // Earlier failures are forgotten, where there are any, before anything else is done.
       if event == .restart, wanted != ["save"], actions.first == "save" { actions.removeFirst() }
-      #expect(Self.name(after.state) == state, "\(way): \(event)")
+      #expect(after.state.description == state, "\(way): \(event)")
       #expect(actions == wanted, "\(way): \(event)")
       if case .starting(.fresh) = after.state, before.state != after.state {
         #expect(after.generation == before.generation + 1, "\(way): \(event)")

@@ -28,7 +28,7 @@ struct Start: AsyncParsableCommand {
     } catch {
       throw surroundings.fail(error)
     }
-    // Once it runs, a detached daemon has its log, which is begun anew in time; start.log would grow for ever.
+    // Once it runs, a detached daemon has its log, which is rotated; start.log would grow without limit.
     options.ready = { if isDetached { DetachedDaemon.dropOutput() } }
     let daemon = Daemon(options)
     do {

@@ -60,7 +60,7 @@ struct Surroundings {
     return true
   }
 
-  /// A command of this program, as it is to be typed here.
+  /// A command of this program, as people type it here.
   func command(_ words: String) -> String {
     let program = CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "pi-relayd"
     let home = environment[Folders.homeVariable].map { "\(Folders.homeVariable)=\($0) " } ?? ""

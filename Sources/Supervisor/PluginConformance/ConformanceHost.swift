@@ -9,7 +9,7 @@ final class ConformanceHost: Sendable {
     case stores
     /// Not at all, as by a host that ends meanwhile.
     case silent
-    /// The first of the life is put off once.
+    /// The first message of the process is put off once.
     case busy
   }
 
@@ -22,7 +22,7 @@ final class ConformanceHost: Sendable {
     /// By conversation and id, as they came first.
     var known: [Key: MessageReceived] = [:]
     var stored: Set<Key> = []
-    /// How often each has come in this life.
+    /// How often each has come from this process.
     var arrivals: [Key: Int] = [:]
     var putOff: Key?
     /// Kept, since a request that is forgotten is answered.
@@ -45,19 +45,19 @@ final class ConformanceHost: Sendable {
   /// Two messages of one id.
   var mixUp: String? { state.withLock { $0.mixUp } }
 
-  /// A message of an earlier life that came under another id.
+  /// A message of an earlier process that came under another id.
   var renaming: String? { state.withLock { $0.renaming } }
 
-  /// How often each message has come in this life.
+  /// How often each message has come from this process.
   var arrivals: [Key: Int] { state.withLock { $0.arrivals } }
 
-  /// The message that was answered with -32001 in this life.
+  /// The message of this process that was answered with -32001.
   var putOff: Key? { state.withLock { $0.putOff } }
 
   /// True once any message has come, from any of its processes.
   var hasReceived: Bool { state.withLock { !$0.known.isEmpty } }
 
-  /// Begins another life of the plugin.
+  /// Begins another process of the plugin.
   func expect(_ mood: Mood) {
     state.withLock { state in
       state.mood = mood
@@ -129,7 +129,7 @@ final class ConformanceHost: Sendable {
     }
   }
 
-  /// - Returns: how it is to be answered.
+  /// - Returns: the answer.
   private func note(_ message: MessageReceived, _ key: Key) -> Mood {
     state.withLock { state in
       if let before = state.known[key] {

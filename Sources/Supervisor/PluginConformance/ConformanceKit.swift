@@ -87,7 +87,7 @@ package struct ConformanceKit: Sendable {
     let report = ConformanceReport(tell)
     let subject = ConformanceSubject(launch)
     await run(subject, report)
-    // Of the lives that were cut short, too.
+    // Of processes that were killed, too.
     _ = await Leftovers.end(clock: launch.clock)
     return report.allPassed
   }
@@ -144,7 +144,7 @@ package struct ConformanceKit: Sendable {
       ? nil : "initialize: kinds holds none of messenger, service, observer"
   }
 
-  /// Makes one check after another. What costs the plugin its life is told once; it is started again for the others.
+  /// Makes one check after another. A check that ends the plugin is reported once; the plugin is started again for the others.
   ///
   /// - Returns: false where the plugin is not to be had any more.
   private func run(_ checks: [Check], _ subject: ConformanceSubject, _ report: ConformanceReport) async -> Bool {

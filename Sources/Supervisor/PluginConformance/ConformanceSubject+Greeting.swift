@@ -9,7 +9,7 @@ extension ConformanceSubject {
     case failed(String)
   }
 
-  /// Sends `initialize`. A life in which that fails is over.
+  /// Sends `initialize`. A process in which that fails is ended.
   func greet(state: JSONValue? = nil) async -> Greeting {
     let request = InitializeRequest(
       protocolVersions: [1, 9_999], host: HostDescription(name: "conformance kit", version: Product.version),
@@ -35,7 +35,7 @@ extension ConformanceSubject {
       : .wantsConfiguration
   }
 
-  /// Begins another life, with the state that a store would have.
+  /// Begins another process, with the state that a store would have.
   ///
   /// - Returns: what went wrong.
   func startAgain(with state: JSONValue? = nil, _ mood: ConformanceHost.Mood = .stores) async -> String? {

@@ -12,7 +12,7 @@ enum ConformanceStop: Error {
   case givenUp(method: String)
 }
 
-/// The plugin that is tried, over several lives.
+/// The plugin under test, over several processes.
 final class ConformanceSubject: Sendable {
   /// The plugin that is tried, and its dependencies.
   struct Launch: Sendable {
@@ -43,7 +43,7 @@ final class ConformanceSubject: Sendable {
 
   private struct State {
     var life: Life?
-    /// Counts lives, so that what a killed one still says is not heard.
+    /// Counts processes, so that late output of a killed one is ignored.
     var number = 0
     var trying = "starts"
     var violations: [ProtocolViolation] = []
@@ -76,10 +76,10 @@ final class ConformanceSubject: Sendable {
     state.withLock { $0.life = Life(trial: trial, serving: serving) }
   }
 
-  /// Ends its life in good order.
+  /// Ends its process in good order.
   func end() async -> ChildExit? { await end(patience: .seconds(5)) }
 
-  /// Ends its life as a power cut does.
+  /// Ends its process as a power cut does.
   func kill() async {
     state.withLock { $0.number += 1 }
     _ = await end(patience: .zero)
@@ -92,7 +92,7 @@ final class ConformanceSubject: Sendable {
     return exit
   }
 
-  /// Ends a life that was lost, and says how.
+  /// Ends a process that was lost, and reports how it ended.
   func explain(_ stop: ConformanceStop) async -> String {
     guard case .lost(let method, let error, let violation) = stop else { return "\(stop)" }
     if case .timedOut = error {

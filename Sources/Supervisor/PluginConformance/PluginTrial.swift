@@ -5,7 +5,7 @@ internal import RelayConcurrency
 package import RelayTransport
 internal import RelayWire
 
-/// One life of a plugin outside the daemon: to try it, to set it up, or to check its configuration.
+/// One process of a plugin outside the daemon: to try it, to set it up, or to check its configuration.
 package final class PluginTrial: Sendable {
   /// Carried by all that is started for this process's trials, as `Guardian.marker` is by what a daemon starts.
   static let marker = "\(Guardian.markerName)=check-\(getpid())"
@@ -15,8 +15,8 @@ package final class PluginTrial: Sendable {
 
   /// - Parameters:
   ///   - folder: where it works.
-  ///   - violation: told all that it prints and that is not part of the protocol.
-  ///   - log: told each line of its standard error.
+  ///   - violation: gets all output that is not part of the protocol.
+  ///   - log: gets each line of its standard error.
   package init(
     path: String, environment: [String: String], folder: String, clock: any Clock<Duration> = LoopClock.shared,
     violation: @escaping @Sendable (JSONRPCConnection.ProtocolViolation) -> Void = { _ in },
@@ -47,7 +47,7 @@ package final class PluginTrial: Sendable {
   ) async -> ChildExit {
     peer.finish()
     let exit = await child.tearDown(patience > .zero ? [.wait(patience)] : [], clock: clock)
-    // All that it has said counts, to the last line.
+    // All of its output counts, to the last line.
     peer.closeSoon()
     return exit
   }

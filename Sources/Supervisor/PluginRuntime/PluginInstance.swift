@@ -82,9 +82,17 @@ package actor PluginInstance {
 
   private func request(_ event: PluginLifecycle.Event) async {
     let process = process
-    await perform(lifecycle.handle(event, at: dependencies.timekeeper.now()))
+    await perform(handle(event))
     // Another request may have begun to end it.
     if let process { _ = await process.child.exit() }
+  }
+
+  /// Lets the machine decide, and logs a change of its state.
+  private func handle(_ event: PluginLifecycle.Event) -> [PluginLifecycle.Action] {
+    let before = lifecycle.state
+    let actions = lifecycle.handle(event, at: dependencies.timekeeper.now())
+    if lifecycle.state != before { logger.debug("\(before) → \(lifecycle.state)") }
+    return actions
   }
 
   private func perform(_ actions: [PluginLifecycle.Action]) async {
@@ -128,7 +136,7 @@ package actor PluginInstance {
       case .handshaking, .running, .stopping: preconditionFailure("\(name) ended without an event")
       }
     }
-    _ = lifecycle.handle(.stop, at: dependencies.timekeeper.now())
+    _ = handle(.stop)
     if let asleep { await dependencies.audience.disconnected(asleep) }
     if case .pending(let waiters) = completion { for waiter in waiters { waiter.resume() } }
     completion = .done
@@ -139,7 +147,7 @@ package actor PluginInstance {
     let generation = lifecycle.generation
     do {
       guard let backoff = try await dependencies.store.backoff(of: name) else { return }
-      _ = lifecycle.handle(.heldBack(backoff, generation), at: dependencies.timekeeper.now())
+      _ = handle(.heldBack(backoff, generation))
     } catch {
       logger.error("how it was held back could not be read: \(error)")
     }
@@ -160,7 +168,7 @@ package actor PluginInstance {
         return await group.next() ?? nil
       }
     }
-    if let event { await perform(lifecycle.handle(event, at: timekeeper.now())) }
+    if let event { await perform(handle(event)) }
   }
 
   private enum Run {
@@ -190,7 +198,7 @@ package actor PluginInstance {
       return .notConnected
     }
     self.process = process
-    _ = lifecycle.handle(.spawned(generation), at: dependencies.timekeeper.now())
+    _ = handle(.spawned(generation))
     do {
       try process.peer.start()
     } catch {
@@ -229,7 +237,7 @@ package actor PluginInstance {
     process.link = link
     about = link.about
     _ = link.note(problem)
-    let actions = lifecycle.handle(.connected(generation), at: dependencies.timekeeper.now())
+    let actions = handle(.connected(generation))
     let audience = dependencies.audience
     await audience.connected(link)
     let timekeeper = dependencies.timekeeper
@@ -272,7 +280,7 @@ package actor PluginInstance {
   }
 
   private func endIdle(_ generation: Int) async {
-    await perform(lifecycle.handle(.idle(generation), at: dependencies.timekeeper.now()))
+    await perform(handle(.idle(generation)))
   }
 
   /// Records the end of the process, and logs it unless it was asked for.
@@ -282,13 +290,12 @@ package actor PluginInstance {
       ending = .failed("\(why); the last line of its log: \(line)", worked: worked)
     }
     process = nil
-    let now = dependencies.timekeeper.now()
-    let actions = lifecycle.handle(.ended(ending, random: Double.random(in: 0...1), generation), at: now)
+    let actions = handle(.ended(ending, random: Double.random(in: 0...1), generation))
     for case .saveBackoff(let backoff) in actions { dependencies.store.saveBackoffSoon(backoff, of: name) }
     guard case .backoff(let pause) = lifecycle.state else { return }
     switch pause.cause {
     case .restart, .failing:
-      let delay = (pause.until ?? now) - now
+      let delay = pause.until.map { $0 - lifecycle.since } ?? .zero
       let when = delay == .zero ? "at once" : "in \(delay.forPeople)"
       logger.warning("\(pause.problem); it is started again \(when)")
     case .misconfigured: logger.error("\(pause.problem)")

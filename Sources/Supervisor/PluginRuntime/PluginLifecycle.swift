@@ -272,3 +272,20 @@ struct PluginLifecycle: Sendable, Equatable {
     }
   }
 }
+
+/// For the log.
+extension PluginLifecycle.State: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .backoff: "backoff"
+    case .starting(.fresh): "starting"
+    case .starting(.adopted(ending: nil)): "adopting"
+    case .starting(.adopted(ending: let reason?)): "adopting (\(reason.rawValue))"
+    case .handshaking: "handshaking"
+    case .running: "running"
+    case .stopping(let reason): "stopping (\(reason.rawValue))"
+    case .asleep: "asleep"
+    case .stopped: "stopped"
+    }
+  }
+}

@@ -19,7 +19,7 @@ package final class PluginLink: Sendable {
   private let peer: JSONRPCConnection
   private let hung: @Sendable (String) -> Void
   private let log: @Sendable (String) -> Void
-  /// Methods whose answer could not be understood, which is told once.
+  /// Methods whose answer could not be understood, which is logged once.
   private let misunderstood = Locked<Set<String>>([])
   private let worked = Locked(false)
   private let reportedProblem = Locked<String?>(nil)
@@ -97,7 +97,7 @@ package protocol PluginAudience: Sendable {
   /// Must answer the request, now or later. Called in the order of arrival; a slow handling delays the next.
   func received(_ request: IncomingRequest, from link: PluginLink) async
   func disconnected(_ link: PluginLink) async
-  /// Asks whether nobody needs it just now; then it is asked nothing more in this life.
+  /// Asks whether nobody needs the plugin now; after a yes, this process gets no further requests.
   ///
   /// - Parameter wake: starts it again.
   func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool

@@ -2,7 +2,7 @@ internal import RelayConcurrency
 internal import RelayTransport
 internal import RelayWire
 
-/// A program run to its end: what it said, and how it ended.
+/// A program run to its end: its output, and how it ended.
 package struct CapturedRun: Sendable {
   package let exit: ChildExit
   package let output: [String]

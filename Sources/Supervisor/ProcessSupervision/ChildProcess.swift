@@ -3,7 +3,7 @@ internal import Glibc
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// One life of one child: started as leader of its own process group, waited for, and ended together with the group.
+/// One child process: started as leader of its own process group, waited for, and ended together with the group.
 package final class ChildProcess: Sendable {
   /// The program to start, with its arguments and environment.
   package struct Request: Sendable {

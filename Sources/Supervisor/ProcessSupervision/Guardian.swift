@@ -17,7 +17,7 @@ package final class Guardian: Sendable {
     var process: ChildProcess?
     var children: [Int32: UInt64] = [:]
     var stopping = false
-    /// In a row, without a life of some length between them.
+    /// Exits in a row, without a run of some length between them.
     var ends = 0
     var began = ContinuousClock.now
   }
@@ -30,7 +30,7 @@ package final class Guardian: Sendable {
 
   /// - Parameters:
   ///   - path: the guardian's executable.
-  ///   - identity: unique to this daemon's life.
+  ///   - identity: unique to this daemon, its upgrades included.
   package init(path: String, identity: String, endsLeftovers: Bool, logger: Logger) {
     self.path = path
     self.identity = identity
@@ -86,7 +86,7 @@ package final class Guardian: Sendable {
     process.onExit { [weak self] exit in self?.restart(after: exit) }
   }
 
-  /// So many short lives in a row mean that it cannot run here.
+  /// So many short runs in a row mean that it cannot run here.
   private static let mostQuickEnds = 5
   private static let quickEnd: Duration = .seconds(60)
 

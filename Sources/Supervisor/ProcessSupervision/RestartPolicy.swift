@@ -18,7 +18,7 @@ package struct RestartPolicy: Sendable, Equatable {
 
   /// Earlier ends that count.
   package struct History: Sendable, Equatable, Codable {
-    /// Ends in a row without a healthy life between them.
+    /// Ends in a row without a healthy run between them.
     package var failures = 0
     /// When the last ones were, on whatever clock the caller uses.
     package var recent: [Duration] = []
@@ -41,7 +41,7 @@ package struct RestartPolicy: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - now: the time of the end.
-  ///   - uptime: how long the life lasted.
+  ///   - uptime: how long the process ran.
   ///   - worked: whether it did something: answered a request or a ping.
   ///   - random: 0…1.
   package func next(

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import RelayConcurrency
 
-/// Why a child could not be started, in words for the person who can mend it.
+/// The reason why a child could not be started, for the person who can fix it.
 package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {
   case missing(path: String)
   case isFolder(path: String)

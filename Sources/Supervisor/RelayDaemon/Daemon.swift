@@ -101,7 +101,7 @@ package final class Daemon: Sendable {
     await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
   }
 
-  /// How long the last words may take to be written.
+  /// Time for the last lines to be written.
   static let logLimit: Duration = .seconds(1)
   /// How long the last messages may take to be sent.
   static let flushLimit: Duration = .seconds(5)

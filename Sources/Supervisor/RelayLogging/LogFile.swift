@@ -3,7 +3,7 @@ internal import Glibc
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// A log of lines with the time before each; begun anew at a size, with a number of old ones kept.
+/// A log of lines with the time before each; a new file begins at a size, and a number of old ones is kept.
 package final class LogFile: Sendable {
   package struct Limits: Sendable, Equatable {
     package var maximumBytes = 10 << 20
@@ -24,7 +24,7 @@ package final class LogFile: Sendable {
   private let report: @Sendable (String) -> Void
   private let state = Locked(State())
 
-  /// - Parameter report: told once when the file cannot be written, and once when it can again.
+  /// - Parameter report: called once when the file cannot be written, and once when it can again.
   package init(path: String, limits: Limits, report: @escaping @Sendable (String) -> Void = { StandardError.say($0) }) {
     self.path = path
     self.limits = limits
