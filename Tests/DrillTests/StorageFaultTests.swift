@@ -1,3 +1,4 @@
+import ControlServer
 import Drills
 import FoundationEssentials
 import Glibc

@@ -1,4 +1,5 @@
 import ChatCommands
+import ControlServer
 import FoundationEssentials
 import RelayHome
 import RelayModel

@@ -1,4 +1,5 @@
 import AgentSessions
+import ControlServer
 import FoundationEssentials
 import ProcessSupervision
 import RelayHome

@@ -1,3 +1,4 @@
+import ControlServer
 import RelayModel
 import RelayWire
 import TestSupport

@@ -1,3 +1,4 @@
+import ControlServer
 import Glibc
 import ProcessSupervision
 import RelayHome

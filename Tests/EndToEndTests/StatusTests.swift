@@ -1,3 +1,4 @@
+import ControlServer
 import ProcessSupervision
 import RelayModel
 import RelayWire

@@ -1,3 +1,4 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import ProcessSupervision

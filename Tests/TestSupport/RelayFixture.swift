@@ -1,5 +1,5 @@
 import CLinux
-import ControlServer
+package import ControlServer
 import FoundationEssentials
 import Glibc
 package import ProcessSupervision
