@@ -73,7 +73,7 @@ let package = Package(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
       name: "RelayConfig",
-      dependencies: ["CYAML", "PluginConformance", "RelayConcurrency", "RelayText", "RelayWire"],
+      dependencies: ["CYAML", "RelayConcurrency", "RelayText", "RelayWire"],
       path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(

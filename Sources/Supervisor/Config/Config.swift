@@ -1,4 +1,3 @@
-internal import PluginConformance
 package import RelayWire
 
 /// Everything that can be configured, checked and with its defaults: what the supervisor works from.

@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import PluginConformance
 internal import RelayWire
 
 /// relay.yaml → `Config`.
