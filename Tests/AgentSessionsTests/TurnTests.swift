@@ -48,7 +48,9 @@ extension Session {
   }
 
   private func withSession(
-    agent: String = "/nowhere/pi", works: Bool = false, id: String = "s", in folder: TemporaryFolder,
+    agent: String = "/nowhere/pi", works: Bool = false, id: String = "s",
+    places: SessionPlaces = SessionPlaces(maximum: 8, maximumStarting: 8), in folder: TemporaryFolder,
+    during: @escaping @Sendable (Session, SessionEvent) -> Void = { _, _ in },
     _ body: (Session, Mailbox<SessionEvent>, SQLiteStore) async throws -> Void
   ) async throws {
     let folders = Folders(home: folder.path + "/home")
@@ -59,14 +61,20 @@ extension Session {
       configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
-      logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
+      logLimits: .init(), places: places, agents: AgentChoice(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
     let events = Mailbox<SessionEvent>()
+    let made = Locked<Session?>(nil)
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = Session(
       SessionRecord(id: id, name: "s", directory: folder.path, model: nil, wantsToolImages: false),
       pi: Config().pi, settings: Config().sessions, dependencies: dependencies, taskScope: taskScope,
-      emit: { events.post($0) })
+      emit: { event in
+        if let session = made.withLock({ $0 }) { during(session, event) }
+        events.post(event)
+      })
+    made.withLock { $0 = session }
+    defer { made.withLock { $0 = nil } }
     if works { taskScope.add { await session.work() } }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await taskScope.run() }
@@ -173,6 +181,23 @@ extension Session {
       #expect(await outcome(of: one.key, events) == "completed")
       await session.close()
     }
+  }
+
+  @Test func `a run that is stopped before it waits for a slot ends without one`() async throws {
+    let folder = try TemporaryFolder()
+    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let taken = try await places.enter(SlotRequest())
+    let stop: @Sendable (Session, SessionEvent) -> Void = { session, event in
+      if case .runStarted = event { session.assumeIsolated { _ = $0.current.stop() } }
+    }
+    try await withSession(works: true, places: places, in: folder, during: stop) { session, events, store in
+      let one = prompt("one")
+      _ = try await store.accept(stored(one), state: nil)
+      _ = await session.enqueue(one)
+      #expect(await outcome(of: one.key, events) == "aborted")
+      await session.close()
+    }
+    await taken.release()
   }
 
   @Test func `an agent that exits during the look-up is followed by another, which is asked again`() async throws {

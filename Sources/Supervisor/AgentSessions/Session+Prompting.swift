@@ -57,6 +57,7 @@ extension Session {
   }
 
   private func send(_ prepared: PreparedPrompt, _ connection: PiConnection, _ generation: Generation) async {
+    guard current.run(generation) != nil else { return }
     current.run?.isGiven = true
     do {
       // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
