@@ -1,4 +1,3 @@
-internal import MessageDelivery
 package import RelayModel
 package import RelayWire
 

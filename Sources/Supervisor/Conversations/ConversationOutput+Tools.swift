@@ -7,7 +7,6 @@ internal import PluginRuntime
 internal import RelayConfig
 internal import RelayStore
 internal import RelayText
-internal import RelayTransport
 internal import RelayWire
 
 // Tools, the images they return, and other work that takes its time.

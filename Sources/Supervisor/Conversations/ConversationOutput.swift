@@ -7,7 +7,6 @@ internal import PluginRuntime
 package import RelayConcurrency
 package import RelayConfig
 internal import RelayModel
-internal import RelayStore
 package import RelayText
 internal import RelayTransport
 package import RelayWire

@@ -4,7 +4,6 @@ internal import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
 internal import RelayStore
-internal import RelayTransport
 package import RelayWire
 
 // One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
