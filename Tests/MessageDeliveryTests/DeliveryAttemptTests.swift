@@ -120,6 +120,19 @@ import Testing
     #expect(attempt.next(after: .answered(.connectionLost)) == .giveUp(.crashes(2)))
   }
 
+  @Test(arguments: [Answer.connectionLost, .timedOut])
+  func `a change over which the messenger crashes or hangs twice is given up`(answer: Answer) {
+    var attempt = attempt(isRepeatable: true)
+    _ = attempt.next(after: .begun)
+    #expect(attempt.next(after: .answered(.notDelivered)) == .wait(Self.first))
+    #expect(attempt.crashes == 0)
+    _ = attempt.next(after: .waited)
+    #expect(attempt.next(after: .answered(answer)) == .wait(Self.first * 2))
+    #expect(attempt.crashes == 1)
+    _ = attempt.next(after: .waited)
+    #expect(attempt.next(after: .answered(.connectionLost)) == .giveUp(.crashes(2)))
+  }
+
   @Test func `an attempt continues where an earlier daemon stopped`() {
     var attempt = attempt(after: SendTries(failed: 4, wait: .seconds(3)), mayHaveArrived: true)
     #expect(attempt.next(after: .begun) == .wait(.seconds(3)))

@@ -61,10 +61,8 @@ extension ConversationOutput {
       return
     }
     if saved.isMarked { sent.mayBeRepeat = true }
-    answer.restore(sent, text: saved.text)
     await services.waitForFormatter()
-    await flush(final: true)
-    answer.startNext()
+    await answer.complete(sent, text: saved.text, in: profile)
   }
 
   /// An earlier version recorded the key of an answer before its words. They are recorded under that key now.
@@ -73,7 +71,7 @@ extension ConversationOutput {
   private func recordWords(_ text: String, of unfinished: UnfinishedOutbound) async -> OutboundRecord? {
     await services.waitForFormatter()
     let key = unfinished.record.key
-    let pieces = await render(text, final: true)
+    let pieces = await answer.render(text, final: true, in: profile)
     let grows = profile.editsMessages
     let records = pieces.prefix(grows ? 1 : pieces.count).enumerated().map { index, piece in
       delivery.compose(piece.text, role: .answer, streaming: grows, key: index == 0 ? key : nil)

@@ -7,7 +7,6 @@ internal import PluginRuntime
 internal import RelayConfig
 internal import RelayStore
 internal import RelayText
-internal import RelayTransport
 internal import RelayWire
 
 // Tools, the images they return, and other work that takes its time.
@@ -19,7 +18,7 @@ extension ConversationOutput {
 
   func showProgress(of id: String) async {
     guard let call = tools.call(id), profile.settings.output != .final else { return }
-    await flushBeforeNotice()
+    await answer.flushBeforeNotice(in: profile)
     // It is to go again, so it counts as unfinished until it has.
     let text = "⏳ Running \(SafeText.line(call.name))…"
     tools.show(id, await delivery.send(delivery.compose(text, role: .tools, streaming: true)))
@@ -39,7 +38,7 @@ extension ConversationOutput {
       }
     } else if let text {
       guard isOver || profile.editsMessages else { return }
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       if isOver {
         await say(text, .notice)
       } else {

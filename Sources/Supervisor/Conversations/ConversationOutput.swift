@@ -7,7 +7,6 @@ internal import PluginRuntime
 package import RelayConcurrency
 package import RelayConfig
 internal import RelayModel
-internal import RelayStore
 package import RelayText
 internal import RelayTransport
 package import RelayWire
@@ -32,21 +31,19 @@ package actor ConversationOutput {
   }
 
   private nonisolated let items: Mailbox<OutputItem>
+  private let reminders: OutputReminders
   let delivery: Delivery
   let services: Services
   let redaction: Redaction
   let checkpoints: StreamCheckpoints
-  let taskScope: TaskScope
-  var profile: MessengerProfile
-  var answer = AnswerBuffer()
-  /// The file of the message that grows.
-  var checkpoint: StreamCheckpoint?
-  var throttle = EditThrottle()
+  private let taskScope: TaskScope
+  let answer: AnswerPresenter
+  private(set) var profile: MessengerProfile
   var tools = ToolProgress()
-  var questions = ShownQuestions()
+  private var questions = ShownQuestions()
   var display = RunDisplay()
   private var typing = TypingIndicator()
-  var gate = SnapshotGate()
+  private var gate = SnapshotGate()
 
   /// An agent that takes longer to begin is typing meanwhile.
   static let slowStart: Duration = .milliseconds(300)
@@ -70,29 +67,39 @@ package actor ConversationOutput {
       last = .output(.event(.text(text + more)))
       return true
     }
+    reminders = OutputReminders(items: items, taskScope: taskScope, timekeeper: delivery.timekeeper)
+    answer = AnswerPresenter(delivery, services, redaction, checkpoints, reminders)
   }
 
   nonisolated var key: ConversationKey { delivery.conversation }
-  nonisolated var timekeeper: Timekeeper { delivery.timekeeper }
 
   /// Queues something; never waits.
   package nonisolated func post(_ event: OutputEvent) { items.post(.output(event)) }
 
   package nonisolated func close() { items.close() }
 
-  /// Queues a reminder, at once or after a while.
-  func remind(_ timer: OutputTimer, after wait: Duration) {
-    guard wait > .zero else {
-      items.post(.timer(timer))
-      return
-    }
-    taskScope.add(on: EventLoop.shared) { [items, timekeeper] in
-      if await timekeeper.sleep(for: wait) { items.post(.timer(timer)) }
-    }
+  /// Says nothing more until `resume`.
+  ///
+  /// - Returns: `nil` when something waits, or is being shown.
+  package func hold(
+    _ conversation: Conversation, session: String?, view: SessionWatchers.View
+  ) -> ConversationHandover? {
+    guard gate.isQuiet(isAwaited: items.isAwaited, isEmpty: items.isEmpty) else { return nil }
+    gate.close()
+    if answer.takeIncomplete() { display.becomeIncomplete() }
+    return ConversationHandover(
+      key: key, conversation: conversation, session: session, view: view, capabilities: profile.capabilities,
+      settings: profile.settings, answer: answer.snapshot, tools: tools, questions: questions, display: display)
   }
 
-  /// Nothing waits, and nothing is being shown at this moment.
-  var isQuiet: Bool { gate.isQuiet(isAwaited: items.isAwaited, isEmpty: items.isEmpty) }
+  package func resume() { gate.open() }
+
+  package func adopt(_ handover: ConversationHandover) {
+    tools = handover.tools
+    questions = handover.questions
+    display = handover.display
+    answer.adopt(handover.answer, in: profile)
+  }
 
   package func run() async {
     while let item = await items.next() {
@@ -109,11 +116,11 @@ package actor ConversationOutput {
     if let link = delivery.holder.current { profile.update(from: link, link.capabilities, link.messenger) }
     switch item {
     case .output(let event): await handle(event)
-    case .timer(.flush(let number)): if throttle.timerFired(number) { await flushNow() }
+    case .timer(.flush(let number)): await answer.timerFired(number, in: profile)
     case .timer(.toolIsSlow(let id)): await showProgress(of: id)
     case .timer(.runIsSlow(let number)): if typing.runIsSlow(number) { await delivery.typing(true) }
     case .leftOut(let tools, let messages):
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       await say(
         "… Not shown, because this messenger was away for long: \(messages) messages and \(tools) tool calls. "
           + "The session has them all.", .notice)
@@ -124,14 +131,14 @@ package actor ConversationOutput {
     switch event {
     case .event(let event): await handle(event)
     case .say(let text, let role, let buttons, let replyTo):
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       await say(text, role, buttons: buttons, replyTo: replyTo)
     case .report(let text, let end, let buttons):
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       // What is not stored has not ended: the next daemon goes on with it.
       if await say(text, .notice, buttons: buttons, replyTo: end.interaction, ending: end) { await delivery.tell(end) }
     case .change(let message, let text, let buttons, let end):
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       if await delivery.change(message, redaction.apply(to: text), buttons, ending: end) { await delivery.tell(end) }
     case .end(let end):
       // What waits behind it need not wait for the disk: ends that come together share a commit.
@@ -146,7 +153,7 @@ package actor ConversationOutput {
     case .ask(let record): await ask(record)
     case .askedElsewhere(let record, let session):
       let title = redaction.line(record.dialog.title, limit: 200)
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       await say("❓ The session \(session), which you left, asks: \(title)\nTo answer: /use \(session)", .notice)
     case .settleDialog(let record, let outcome):
       if let sent = questions.take(record.id) {
@@ -163,25 +170,24 @@ package actor ConversationOutput {
     case .runStarted(let origin, let text):
       display.begin(origin, text: text, in: key)
       // Not at once: first of all the message goes to the agent.
-      remind(.runIsSlow(typing.runBegan()), after: Self.slowStart)
+      reminders.add(.runIsSlow(typing.runBegan()), after: Self.slowStart)
     case .agentStarted: if typing.start() { await delivery.typing(true) }
     case .text(let text):
       guard profile.settings.output != .final else { return }
       await flushTools()
-      answer.append(text, through: redaction)
-      if profile.editsMessages { await showSoon() }
-    case .messageEnded(let message): await end(message)
+      await answer.append(text, in: profile)
+    case .messageEnded(let message): await show(message)
     case .toolStarted(let id, let name, let arguments):
       tools.start(id, FormatTool.Call(name: name, arguments: arguments))
-      remind(.toolIsSlow(id), after: Self.slowTool)
+      reminders.add(.toolIsSlow(id), after: Self.slowTool)
     case .toolEnded(let id, let name, let failed, let images):
       await endTool(id, name, failed: failed, images)
     case .notice(let text):
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       await say(text, .notice)
     case .progress(let kind, let text, let isOver): await show(kind, text, isOver: isOver)
     case .timedOut(_, let limit):
-      await flushBeforeNotice()
+      await answer.flushBeforeNotice(in: profile)
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .messageGiven: await showEcho()
     case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
@@ -189,6 +195,7 @@ package actor ConversationOutput {
       let isUnseen = display.dropsEcho(of: end)
       if !isUnseen { await showEcho() }
       await endRun(end, isUnseen: isUnseen)
+      if answer.takeIncomplete() { display.becomeIncomplete() }
       if display.isIncomplete, end == .completed {
         await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
       }
@@ -210,8 +217,7 @@ package actor ConversationOutput {
 
   /// The conversation turns to another session: what was under way here is brought to an end.
   func detach() async {
-    answer.release(through: redaction)
-    if !answer.isEmpty { await flush(final: true) }
+    if answer.end(with: nil) { await answer.finish(in: profile) }
     answer.startNext()
     tools.detach()
     await removeProgress()
@@ -228,14 +234,26 @@ package actor ConversationOutput {
 
   private func finishEnd() { gate.endFinished() }
 
+  /// An answer of more messages than this comes as a file, too, with its tables as they were written.
+  private static let maximumMessages = 5
+
+  private func show(_ message: PiMessage) async {
+    let text = redaction.apply(to: message.text)
+    if answer.end(with: text) {
+      await flushTools()
+      await answer.finish(in: profile)
+      if !profile.fits(text, messages: Self.maximumMessages) { await sendAsFile(text) }
+    }
+    answer.startNext()
+  }
+
   private func showEcho() async {
     if let echo = display.takeEcho() { await say(echo, .echo) }
   }
 
   func endRun(_ end: RunEnd, isUnseen: Bool) async {
-    answer.release(through: redaction)
-    if !answer.isEmpty {
-      await flush(final: true)
+    if answer.end(with: nil) {
+      await answer.finish(in: profile)
       answer.startNext()
     }
     await flushTools()
@@ -285,7 +303,7 @@ package actor ConversationOutput {
   }
 
   func ask(_ record: DialogRecord) async {
-    await flushBeforeNotice()
+    await answer.flushBeforeNotice(in: profile)
     await flushTools()
     let question = record.question(in: profile.dialect, through: redaction)
     let sent = await delivery.show(

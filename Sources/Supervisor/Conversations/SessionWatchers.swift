@@ -1,10 +1,6 @@
 package import AgentSessions
-internal import FoundationEssentials
-internal import PiRPC
 package import RelayConcurrency
 package import RelayModel
-internal import RelayStore
-internal import RelayWire
 
 /// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
 package final class SessionWatchers: Sendable {

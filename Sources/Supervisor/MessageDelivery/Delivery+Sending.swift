@@ -4,7 +4,6 @@ internal import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
 internal import RelayStore
-internal import RelayTransport
 package import RelayWire
 
 // One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
@@ -50,7 +49,8 @@ extension Delivery {
         guard let found = await lookUp() else { return .interrupted }
         action = attempt.next(after: .lookedUp(found))
       case .wait(let delay):
-        guard mayWait else { return .postponed(delay) }
+        // A change that may have crashed the messenger stays the same one, so that it is set aside in the end.
+        guard mayWait || attempt.crashes > 0 else { return .postponed(delay) }
         guard await timekeeper.sleep(for: delay) else { return .interrupted }
         action = attempt.next(after: .waited)
       case .succeed(let message, let mayBeRepeat): return .succeeded(message: message, mayBeRepeat: mayBeRepeat)

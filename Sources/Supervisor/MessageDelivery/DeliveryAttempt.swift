@@ -102,7 +102,8 @@ package struct DeliveryAttempt: Sendable, Equatable {
   private let limits: Limits
   /// A second try does no harm: the request says how something is to be, and adds nothing.
   private let isRepeatable: Bool
-  private var crashes = 0
+  /// Crashes of the messenger over this request.
+  package private(set) var crashes = 0
   private var isMarked = false
   private var mustLookUp: Bool
   /// The reason why the last answer could not be understood.

@@ -1,0 +1,20 @@
+package import RelayModel
+package import RelayWire
+
+/// What a conversation is in the middle of showing, for the next program of this process.
+package struct ConversationHandover: Codable, Sendable {
+  package var key: ConversationKey
+  package var conversation: Conversation
+  /// The session it watches, and the part of it that it is shown.
+  package var session: String?
+  package var view: SessionWatchers.View?
+  package var capabilities: Capabilities
+  package var settings: ConversationOutput.Settings
+  var answer: AnswerBuffer
+  var tools: ToolProgress
+  var questions: ShownQuestions
+  var display: RunDisplay
+
+  /// The keys of records that the next program changes.
+  package var keys: Set<String> { tools.keys.union(questions.keys).union([answer.key].compactMap(\.self)) }
+}
