@@ -343,7 +343,10 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(
       name: "MessageDeliveryTests",
-      dependencies: ["MessageDelivery", "RelayModel", "RelayTransport", "RelayWire", "TestSupport"],
+      dependencies: [
+        "MessageDelivery", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+        "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "ContentServicesTests", dependencies: ["ContentServices", "RelayHome", "RelayWire", "TestSupport"],
