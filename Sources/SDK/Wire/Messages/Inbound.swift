@@ -192,7 +192,8 @@ public struct CommandInvoked: WireRequest, Equatable {
   public static let replyForm = MessageReceived.replyForm
   public typealias Reply = MessageReceived.Reply
 
-  /// The platform's id of the use of the command. Messages that answer the command have `replyTo`: `command:` and this id.
+  /// The platform's id of the use of the command. Messages that answer the command have `replyTo`: `command:` and this
+  /// id.
   public var id: String
   /// The place where the command was used.
   public var conversation: Conversation
