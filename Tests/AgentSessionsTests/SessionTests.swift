@@ -76,7 +76,7 @@ import Testing
       _ = await session.enqueue(hanging)
       let dialog = try await question(events)
       await session.drop(instance: "terminal/1")
-      // Whoever turns to the session may answer it.
+      // Any other conversation that turns to the session may answer the question.
       #expect(await session.answer(dialog.id, .value("Stop the run")))
       #expect(await end(of: hanging, events) == .aborted)
     }

@@ -14,7 +14,7 @@ import Testing
   @Test func `fifty requests a second are the most`() {
     var limits = RESTClient.usualLimits
     for number in 0..<50 { limits.began(Route.createMessage(in: "\(number)").lane, now: .milliseconds(number)) }
-    // What goes out evenly may arrive in a bunch, so it is somewhat more than a second.
+    // Requests that go out evenly may arrive in a bunch, so the wait is somewhat more than a second.
     #expect(limits.wait(for: Route.me.lane, now: .milliseconds(60)) == .milliseconds(1_090))
   }
 

@@ -77,7 +77,7 @@ private struct Block: Sendable {
       let command = try await run("cd '\(here)'\n\(block.text)", in: folder, environment)
       #expect(command.exit == .exited(0), "\(block.document): \(command.output) \(command.errors)")
       if block.document == "README.md" {
-        // What the block is for: the messenger runs.
+        // The result that the block promises: the messenger runs.
         let waiting = try await run(
           "until pi-relayd plugins | grep -q 'file-messenger/default *running'; do sleep 0.05; done", in: folder,
           environment)

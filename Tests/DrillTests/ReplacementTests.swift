@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  /// One that is damaged is as it was, says so, and can still be repaired; anything else is whole, and what it took the
-  /// place of is kept.
+  /// Checks the database: a damaged one is unchanged, says so, and can still be repaired; any other is whole, and the
+  /// database that it replaced is kept.
   private func look(_ command: [String], _ relay: RelayFixture, _ kept: String, _ when: Comment) async throws {
     let before = FileManager.default.contents(atPath: "\(kept)/relay.db")
     if try await relay.command("doctor").output.contains(where: { $0.contains("relay.db is damaged") }) {

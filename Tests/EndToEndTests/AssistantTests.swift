@@ -9,7 +9,7 @@ import Testing
 
 extension EndToEnd {
   @Suite struct AssistantTests {
-    /// What the demo agent says in a session that holds nothing.
+    /// The beginning of the demo agent's answer in a session that holds nothing.
     static let newcomer = "I am the demo agent"
 
     private static func config(_ assistant: String, conversations: String = "dm: {use: assistant}") -> String {

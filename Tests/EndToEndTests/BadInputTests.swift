@@ -11,7 +11,8 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// What is wrong around the daemon is said in one line that names it and the remedy, and nothing else breaks.
+  /// A fault in the daemon's surroundings is reported in one line that names it and the remedy, and nothing else
+  /// breaks.
   @Suite struct BadInputTests {
     private let scratch: TemporaryFolder
 

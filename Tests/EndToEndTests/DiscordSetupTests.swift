@@ -123,7 +123,7 @@ extension EndToEnd {
             "You wrote: hello", by: "900000000000000001", isGuild: true, channel: place,
             with: ["nonce": "rzzzzz.0123456789ABCDEF01"], to: discord)
         }
-        // What happens at Discord is handled in order.
+        // Events of Discord are handled in order.
         try Discord.say("again", to: discord)
         await Discord.waitForText("You wrote: again", at: discord)
         let bad = try await relay.command("doctor").output.joined(separator: "\n")

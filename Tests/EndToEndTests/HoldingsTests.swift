@@ -10,7 +10,8 @@ import Testing
 @testable import RelayModel
 
 extension EndToEnd {
-  /// What an earlier daemon may have given to an agent: it ended after it gave a message, before it heard that it was taken.
+  /// Messages that an earlier daemon may have given to an agent: the daemon ended after it gave a message, before it
+  /// heard that the message was taken.
   @Suite struct HoldingsTests {
     @Test func `what the session holds was taken, and is not run again`() async throws {
       try await RelayFixture.run { relay in

@@ -176,7 +176,7 @@ extension EndToEnd {
         _ = try await relay.messenger.request(ProblemReport(problem: nil))
         let messenger = try await relay.status().plugins.first { $0.name == "fake/default" }
         #expect(messenger?.state == .running && messenger?.problem == nil)
-        // What a life has said ends with it.
+        // A problem that a plugin has reported is forgotten when its process ends.
         _ = try await relay.messenger.request(ProblemReport(problem: problem))
         #expect(try await relay.command("plugins", "restart", "fake/default").exit == .exited(0))
         try await relay.waitForStatus { status in
@@ -325,7 +325,7 @@ extension EndToEnd {
         _ = await relay.messenger.waitForOutcome(of: "2")
         try await relay.messenger.say("/use 1", id: "3", in: "c2")
         await relay.messenger.waitForText("You now talk to", in: "c2")
-        // What answers a question must be able to see it.
+        // The conversation that answers a question must be able to see the question.
         await relay.messenger.waitForText("❓ **Which colour?**", in: "c2")
         try await relay.messenger.say("1", id: "4", in: "c2")
         await relay.messenger.waitForText("✔ Which colour? — Red", in: "c1")

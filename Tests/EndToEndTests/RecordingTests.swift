@@ -11,7 +11,7 @@ import Testing
 private struct Shape {
   private var cursor: JSONCursor
 
-  /// What a line is: its type, what is updated, and whose message it is about.
+  /// The kind of a line: its type, the part that is updated, and whose message it is about.
   static func kind(_ line: [UInt8]) throws -> String {
     let value = try JSONCoding.decode(JSONValue.self, from: line)
     return [

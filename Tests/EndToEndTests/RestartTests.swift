@@ -99,7 +99,7 @@ extension EndToEnd {
         #expect(answers.count == 1)
         let shown = try #require(answers.first)
         #expect(!shown.isGrowing)
-        // What it came to is the longest that it showed: nothing is taken back.
+        // The final text is the longest that was shown: nothing is taken back.
         #expect(shown.history.allSatisfy { shown.text.utf8.count >= $0.utf8.count })
         let streams = relay.folders.streams
         #expect(try FileManager.default.contentsOfDirectory(atPath: streams).isEmpty)

@@ -12,7 +12,7 @@ import Testing
 private let victim = "PI_RELAY_TEST_VICTIM"
 
 extension EndToEnd {
-  /// Whatever ends a run of tests or a script, nothing that it has started stays behind.
+  /// Any end of a run of tests or of a script leaves nothing behind that the run or the script has started.
   @Suite struct RunGuardTests {
     @Test(arguments: [SIGKILL, SIGTERM, SIGINT])
     func `a script that is killed leaves no daemon, agent or plugin behind`(number: Int32) async throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// What people are shown of how a session is doing: by `/status`, and by the bot's activity.
+  /// The state of a session as people are shown it: by `/status`, and by the bot's activity.
   @Suite struct SessionStatusTests {
     private static func say(_ text: String, id: String, in place: String = "c1", at relay: RelayFixture) async throws {
       try await relay.messenger.say(text, id: id, in: place)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// What `pi-relayd status` tells an operator.
+  /// The output of `pi-relayd status` for an operator.
   @Suite struct StatusTests {
     private static let config = """
       machine: {name: workshop}

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// What a person does with the state as a whole: a copy of it, the copy put back, a damaged one repaired.
+  /// The commands on the state as a whole: a copy of it, the copy put back, a damaged one repaired.
   @Suite struct StorageCommandTests {
     @Test func `backup and restore work on a daemon that runs`() async throws {
       try await RelayFixture.run { relay in

@@ -84,7 +84,7 @@ extension EndToEnd {
         let ended = try await Command.run(
           "/bin/sh", ["-c", words], environment: ["HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"])
         #expect(ended.output.last == "pi-relayd has stopped.", "\(words): \(ended.errors)")
-        // One that was there before is nobody's business here.
+        // The chat says nothing about a daemon that ran before it.
         try await relay.start()
         let second = try await chat(relay) { line, type in if line.contains("Ctrl-D leaves") { type("\u{4}") } }
         #expect(second.output.allSatisfy { !$0.contains("goes on") }, "\(second.output)")
@@ -106,7 +106,7 @@ extension EndToEnd {
       }
     }
 
-    /// What a terminal is shown of a message said on the command line, line by line.
+    /// Returns the lines that a terminal is shown of a message said on the command line.
     private func answer(
       to message: String, _ relay: RelayFixture, environment: [String: String] = [:]
     ) async throws -> [String] {

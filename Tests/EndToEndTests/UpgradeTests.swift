@@ -18,7 +18,7 @@ extension EndToEnd {
     }
 
     private func pids(_ status: DaemonStatus) -> [Int32?] {
-      // What is not set up is asked again by each program, and may just be saying so.
+      // A plugin that is not set up is asked again by each program, and its process may run just now to answer.
       [status.pid] + status.plugins.filter { !["discord", "irc"].contains($0.name) }.map(\.pid)
         + status.sessions.map(\.pid)
     }

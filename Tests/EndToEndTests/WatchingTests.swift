@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// Who is shown what of a session that several conversations talk to.
+  /// The choice of conversations that are shown a session's messages when several talk to the session.
   @Suite struct WatchingTests {
     /// Two that share the main session, as channels do by themselves.
     private static let config =

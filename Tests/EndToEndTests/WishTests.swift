@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// What was acknowledged besides messages holds for the next daemon, too.
+  /// Acknowledged requests other than messages hold for the next daemon, too.
   @Suite struct WishTests {
     @Test func `a waiting message that was changed or taken back stays so when the daemon is killed`() async throws {
       try await RelayFixture.run { relay in

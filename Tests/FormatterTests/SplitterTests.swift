@@ -22,7 +22,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     #expect(split("\n \n\n").isEmpty)
   }
 
-  /// What the host does not even ask about.
+  /// Texts that the host does not even ask about.
   @Test(arguments: ["discord", "plain"]) func `plain words are shown as they are`(dialect: String) {
     let parts = [
       "word", "Word", "Überß", "日本", "🦊", " ", " ", "\n", "\n\n", ". ", ", ", ": ", "? ", "42", " 7. ", " - ", "don't",
@@ -146,7 +146,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     }
   }
 
-  /// What a reader sees, without fences and white space, must be what was written.
+  /// The characters that a reader sees, without fences and white space, which must be those that were written.
   private static func essence(_ text: String) -> String {
     String(text.filter { !$0.isWhitespace && $0 != "`" && $0 != "~" })
   }

@@ -2,7 +2,7 @@ import Formatter
 import TestSupport
 import Testing
 
-/// What a terminal shows, with marks in place of control sequences: `<1>` begins bold, `<>` ends every style.
+/// The lines that a terminal shows, with marks in place of control sequences: `<1>` begins bold, `<>` ends every style.
 private func shown(_ markdown: String, columns: Int = 60) -> [String] {
   TerminalMarkdown(columns: columns).lines(of: markdown).map(\.text).map(marked)
 }

@@ -20,7 +20,7 @@ enum Recordings {
   }
 }
 
-/// What a full parse says a line holds.
+/// The contents of a line according to a full parse.
 private enum FullParse {
   struct Line: Decodable {
     struct Update: Decodable {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct TimeLimitsTests {
-  /// What has expired, as it happens.
+  /// The requests that have expired, as it happens.
   private final class Expired: Sendable {
     let box = Mailbox<Int>()
     func next(_ count: Int) async -> Set<Int> {

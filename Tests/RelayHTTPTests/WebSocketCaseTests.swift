@@ -17,7 +17,7 @@ struct WebSocketCaseTests {
     var codes: Set<Int>
     var pongs: [[UInt8]] = []
 
-    /// What is well formed and is ended by the server with 1000.
+    /// A case of well-formed frames, ended by the server with 1000.
     static func good(
       _ name: String, _ frames: [UInt8]..., says messages: [WebSocket.Message] = [], pongs: [[UInt8]] = []
     ) -> Case {

@@ -55,7 +55,7 @@ import Testing
     let (child, input) = try await holdElsewhere(as: getppid())
     #expect(DaemonLock.isHeld(folders) && DaemonLock.isHolderAlive(folders))
     #expect(throws: Folders.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
-    // Whoever asks again and again must not run out of descriptors.
+    // A caller that asks again and again must not run out of descriptors.
     #expect(try descriptors(of: folders.lock) == 0)
     close(input)
     _ = await child.exit()

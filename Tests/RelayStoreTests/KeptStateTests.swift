@@ -8,7 +8,7 @@ import Testing
 @testable import RelayModel
 @testable import RelayStore
 
-/// What must outlive a daemon besides messages themselves.
+/// The state that must outlive a daemon besides messages themselves.
 @Suite struct KeptStateTests {
   let folder: TemporaryFolder
 

@@ -38,7 +38,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await !store.accept(message("1", "changed"), state: ["cursor": 2]))
     #expect(try await store.accept(message("2"), state: nil))
     #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("1"), message("2")])
-    // What a repeat says of the cursor still holds.
+    // The cursor that comes with a repeated message still counts.
     #expect(try await store.pluginState(of: "discord.default") == ["cursor": 2])
   }
 

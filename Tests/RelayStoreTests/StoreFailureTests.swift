@@ -74,7 +74,7 @@ import Testing
   @Test func `after an error of the disk nothing more is stored`() async throws {
     let connection = try connection()
     let commits = CommitQueue(connection, path: path)
-    // What fsync says when the disk fails.
+    // The error that SQLite reports for `fsync` when the disk fails.
     let first = await failure {
       try await commits.write { _ in throw SQLiteError(code: 1_034, message: "disk I/O error") }
     }

@@ -2,7 +2,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-/// What is read and written by hand is what the general coders read and write.
+/// The reading and writing by hand agrees with the general coders.
 @Suite struct JSONValueTests {
   /// Read by the general decoder.
   private struct Wrapped: Codable, Equatable { var params: JSONValue }

@@ -37,7 +37,7 @@ package struct Command: Sendable {
       .init(name: path, path: path, arguments: arguments, environment: environment), guardian: nil)
     let outbox = Outbox(descriptor: pipes.input, limit: 1 << 20)
     async let output = lines(of: pipes.output) { line in
-      // One that has left reads no answer; its exit says so.
+      // A program that has left reads no answer; its exit says so.
       answer(line) { try? outbox.send(Array(($0 + "\n").utf8)) }
     }
     async let errors = lines(of: pipes.error)

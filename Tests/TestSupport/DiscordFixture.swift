@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import RelayWire
 
-/// What people see at Discord, by its own account.
+/// The messages that people see at Discord, by its own account.
 package struct DiscordLedger {
   package struct Shown {
     package var id: String

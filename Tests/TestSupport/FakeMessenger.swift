@@ -29,7 +29,7 @@ package actor FakeMessenger {
   private var lives: [Task<Void, Never>] = []
   private(set) package var generation = 0
   private(set) package var messages: [Shown] = []
-  /// What the platform made of each key.
+  /// The platform's message for each key.
   private var receipts: [String: String] = [:]
   /// Messages that ask something.
   private(set) package var questions: [Shown] = []
@@ -48,7 +48,7 @@ package actor FakeMessenger {
   private var failures: [String: [WireError]] = [:]
   /// Failures to answer with after something was carried out all the same.
   private var lateFailures: [String: [WireError]] = [:]
-  /// What is answered, by method, in place of the receipt.
+  /// The result that is answered in place of the receipt, by method.
   private var oddReceipts: [String: JSONValue] = [:]
   /// Sends that are carried out but never answered.
   private var swallowsAnswers = 0
@@ -237,7 +237,7 @@ package actor FakeMessenger {
     return id
   }
 
-  /// What this platform made of a key before, where it tells.
+  /// The message that this platform made for a key before, where the platform tells.
   private func known(_ key: String) -> String? {
     capabilities.idempotencyKey == true ? receipts[key] : nil
   }
@@ -263,7 +263,7 @@ package actor FakeMessenger {
   /// Carries these out and answers with this.
   package func answer(_ method: String, with receipt: JSONValue) { oddReceipts[method] = receipt }
 
-  /// What an earlier daemon sent.
+  /// Shows a message of an earlier daemon's.
   package func show(_ text: String, under key: String, in conversation: String = "c1") {
     _ = add(conversation, text, .answer, nil, true, key)
   }
@@ -362,7 +362,7 @@ package actor FakeMessenger {
     }
   }
 
-  /// What a conversation shows, growing messages included.
+  /// The texts that a conversation shows, growing messages included.
   package func texts(in conversation: String = "c1", role: MessageRole? = nil) -> [String] {
     messages.filter { $0.conversation == conversation && (role == nil || $0.role == role) }.map(\.text)
   }

@@ -2,7 +2,7 @@ import Glibc
 
 /// The real plugin at a real server, with people who write to it.
 package enum IRC {
-  /// Whether ngircd is there, which `scripts/setup ngircd` installs.
+  /// Indicates that ngircd is there, which `scripts/setup ngircd` installs.
   package static var isThere: Bool {
     ["/usr/sbin/ngircd", "/usr/bin/ngircd"].contains { (path: String) in access(path, X_OK) == 0 }
   }

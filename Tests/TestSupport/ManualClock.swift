@@ -2,6 +2,7 @@ import RelayConcurrency
 
 /// A clock that stands still until the test moves it.
 public final class ManualClock: Clock, Sendable {
+  /// A moment of the clock, as the time since the clock was made.
   public struct Instant: InstantProtocol {
     var offset: Duration
     public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
@@ -27,7 +28,9 @@ public final class ManualClock: Clock, Sendable {
   public init() {}
 
   public var now: Instant { Instant(offset: elapsed) }
+  /// The time that the test has let pass.
   public var elapsed: Duration { state.withLock { $0.now } }
+  /// Tasks that sleep on the clock now.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
   public var minimumResolution: Duration { .nanoseconds(1) }
 
@@ -75,6 +78,7 @@ public final class ManualClock: Clock, Sendable {
     }
   }
 
+  /// Moves the clock, and wakes the tasks whose time has come, in the order of their deadlines.
   public func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now += duration

@@ -18,7 +18,7 @@ package final class PythonServer: Sendable {
     URL(filePath: #filePath).deletingLastPathComponent().path + "/../../.build/peers/bin/python"
   }
 
-  /// Whether PyPI's programs are there, which `scripts/setup-peers` installs.
+  /// Indicates that PyPI's programs are there, which `scripts/setup-peers` installs.
   package static var isThere: Bool { access(python, X_OK) == 0 }
 
   private init(_ child: ChildProcess, _ input: Int32, _ lines: Locked<[String]>, _ changes: Mailbox<Void>, ports: [Int])

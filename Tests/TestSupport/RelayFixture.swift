@@ -96,7 +96,7 @@ package final class RelayFixture: Sendable {
     await fixture.end()
   }
 
-  /// What the next daemon is started from.
+  /// Sets the programs that the next daemon is started from.
   package func use(_ new: Programs) { programs.withLock { $0 = new } }
 
   package func start(descriptorLimit: Int? = nil) async throws {
@@ -158,7 +158,7 @@ package final class RelayFixture: Sendable {
     get throws { String(decoding: try Data(contentsOf: URL(filePath: folders.home + "/relay.yaml")), as: UTF8.self) }
   }
 
-  /// What the daemon has said.
+  /// The lines that the daemon has logged.
   package var log: [String] { output.withLock { $0 } }
 
   /// Waits until the daemon has said something.

@@ -2,6 +2,7 @@
 public struct SplitMix: RandomNumberGenerator {
   private var state: UInt64
 
+  /// - Parameter seed: the same seed gives the same numbers.
   public init(seed: UInt64) { state = seed }
 
   public mutating func next() -> UInt64 {

@@ -3,7 +3,7 @@ import Glibc
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// What the engine runs: made ready and ended on its thread.
+/// A transfer that the engine runs: made ready and ended on the engine's thread.
 protocol CurlTransfer: AnyObject, Sendable {
   /// Makes the handle; nil when it cannot be run, of which it has told by itself.
   func prepare() -> UnsafeMutableRawPointer?
@@ -14,6 +14,7 @@ protocol CurlTransfer: AnyObject, Sendable {
 
 /// Transfers over libcurl: one thread, one multi handle, started with the first transfer.
 public final class CurlEngine: Sendable {
+  /// An engine for all of this process.
   public static let shared = CurlEngine()
 
   private struct State {

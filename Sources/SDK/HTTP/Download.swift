@@ -2,16 +2,19 @@ import RelayWire
 
 /// A file to fetch, and the limits it has to keep.
 public struct Download: Sendable, Equatable {
+  /// The address: of https, or of http where `allowsPlainHTTP` is set.
   public var url: String
   /// Where it is written; made anew, for this user only.
   public var path: String
   /// More than this ends the transfer while it runs, whatever the server claimed.
   public var maximumBytes: Int
+  /// The limit for the whole transfer, of which connecting may take at most 10 s.
   public var timeoutSeconds = 30
   /// Followed only without a proxy, where every address is judged.
   public var maximumRedirects = 3
   /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
   public var proxy: String?
+  /// The addresses that may be connected to. Behind a proxy they are not judged.
   public var addresses = AddressPolicy()
   /// Also plain http; otherwise https only.
   public var allowsPlainHTTP = false

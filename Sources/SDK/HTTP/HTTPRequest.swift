@@ -2,6 +2,7 @@ import RelayWire
 
 /// A request to a service that we have an account with.
 public struct HTTPRequest: Sendable {
+  /// The content that is sent.
   public enum Body: Sendable {
     case none
     case bytes([UInt8], type: String)
@@ -9,15 +10,21 @@ public struct HTTPRequest: Sendable {
     case multipart([Part])
   }
 
+  /// One field of a form.
   public struct Part: Sendable {
+    /// The bytes of a field, or the file that holds them.
     public enum Content: Sendable {
       case bytes([UInt8])
       case file(path: String)
     }
 
+    /// The field's name.
     public var name: String
+    /// The file name that the server is told; `nil` for none, or for that of the file at `path`.
     public var fileName: String?
+    /// The MIME type; `nil` leaves it to libcurl.
     public var type: String?
+    /// The field's content.
     public var content: Content
 
     public init(name: String, fileName: String? = nil, type: String? = nil, content: Content) {
@@ -28,13 +35,17 @@ public struct HTTPRequest: Sendable {
     }
   }
 
+  /// The method in capitals, for example `GET`.
   public var method: String
+  /// The address: of https, or of http where `allowsPlainHTTP` is set.
   public var url: String
   /// Secrets in them appear in no error.
   public var headers: [(name: String, value: String)]
+  /// The content that is sent.
   public var body: Body
   /// A longer answer ends the transfer.
   public var maximumBytes = 16 << 20
+  /// The limit for the whole exchange, of which connecting may take at most 10 s.
   public var timeoutSeconds = 30
   /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
   public var proxy: String?
@@ -49,10 +60,13 @@ public struct HTTPRequest: Sendable {
   }
 }
 
+/// The answer of a server, whatever its status.
 public struct HTTPResponse: Sendable, Equatable {
+  /// The HTTP status code.
   public var status: Int
   /// By names in lower case; the last of several counts.
   public var headers: [String: String]
+  /// The content, without the compression of the transfer; at most the request's `maximumBytes`.
   public var body: [UInt8]
 }
 

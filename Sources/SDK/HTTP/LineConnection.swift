@@ -7,10 +7,13 @@ import RelayWire
 ///
 /// `@unchecked`: what is not locked is touched on the loop's thread alone.
 public final class LineConnection: @unchecked Sendable {
+  /// The server, and the limits of a connection to it.
   public struct Request: Sendable {
     /// A name or an address; IPv6 in brackets.
     public var host: String
+    /// The server's TCP port.
     public var port: Int
+    /// False for a connection in the clear.
     public var usesTLS: Bool
     /// A PEM file of certificates to trust instead of the system's.
     public var trust: String?
@@ -23,7 +26,7 @@ public final class LineConnection: @unchecked Sendable {
     /// After so many seconds without a word `probe` asks the server whether it is there, and after twice as many the
     /// connection ends: one whose other end is gone shows nothing by itself.
     public var quietSeconds = 60
-    /// Nil: silence is well.
+    /// The line that asks the server whether it is there; with `nil` the server may be silent for any time.
     public var probe: String?
 
     public init(host: String, port: Int, usesTLS: Bool = true) {

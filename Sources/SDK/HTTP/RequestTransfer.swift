@@ -127,7 +127,7 @@ final class RequestTransfer: CurlTransfer, @unchecked Sendable {
     }
   }
 
-  /// Whether anything of the request went out.
+  /// Indicates that a part of the request went out.
   private var isSent: Bool {
     var size = 0
     relay_curl_get_long(handle, CURLINFO_REQUEST_SIZE, &size)

@@ -9,8 +9,8 @@ public enum DialogChoices: Sendable, Equatable {
   /// A button that opens a form: the question wants text.
   case form(Button)
 
-  /// What the id of a form's button begins with; the dialog's id follows. The host's own ids of buttons are opaque and stay
-  /// as they are: `ButtonLimits.idLength` says how long they may be.
+  /// The beginning of the id of a form's button; the dialog's id follows. The host's own ids of buttons are opaque and
+  /// stay as they are: `ButtonLimits.idLength` says how long they may be.
   public static let formPrefix = "form:"
 
   /// - Parameters:
@@ -35,7 +35,9 @@ public enum DialogChoices: Sendable, Equatable {
 
 /// The contents of a form with one field.
 public struct DialogForm: Sendable, Equatable {
+  /// The form's title; a service may have to cut it.
   public var title: String
+  /// The text that the field begins with; `nil` for an empty one.
   public var prefill: String?
   /// The field has several lines.
   public var isLong: Bool

@@ -6,6 +6,7 @@
 public actor GrowingEdits<Body: Sendable, Failure: Error> {
   /// Calls of the service; each is told the message and its conversation.
   public struct Service: Sendable {
+    /// A message and its conversation, by the platform's ids.
     public typealias Place = (message: String, conversation: String)
 
     var takesRoom: @Sendable (Place) async -> Bool

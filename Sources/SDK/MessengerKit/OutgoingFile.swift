@@ -4,13 +4,16 @@ internal import RelayWire
 
 /// A file that the host wants sent.
 public struct OutgoingFile: Sendable {
+  /// The file's path, beneath the instance's spool folder.
   public let path: String
   /// Never empty.
   public let name: String
+  /// The MIME type; `nil` where it is not known.
   public let mime: String?
   /// In bytes; zero for a file that is not there.
   public let size: Int
 
+  /// Takes the file of a request, and asks the system for its size.
   public init(_ request: FileSend) {
     path = request.path
     name = request.name.isEmpty ? "file" : request.name

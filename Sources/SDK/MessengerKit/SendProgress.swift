@@ -1,7 +1,7 @@
 public import PluginSDK
 
-/// What became of sends in this life of the plugin, by the host's keys: a key that comes again makes no second message, and one
-/// that was sent in part is gone on with. A pure value.
+/// The state of sends in this process of the plugin, by the host's keys: a key that comes again makes no second
+/// message, and a send that was made in part is continued. A pure value.
 ///
 /// Of earlier lives it knows nothing: there a service's own look-up or idempotency keys help, or the host marks the message as
 /// a possible repeat.

@@ -8,6 +8,7 @@ public struct TokenBucket: Sendable, Equatable {
   /// When the bucket is full again.
   private var full: Duration = .zero
 
+  /// Makes a full bucket. A burst of less than 1 counts as 1.
   public init(burst: Int, interval: Duration) {
     self.burst = max(1, burst)
     self.interval = interval

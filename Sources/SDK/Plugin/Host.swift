@@ -34,17 +34,23 @@ public struct Host: Sendable {
     try await retryWhileBusy(message)
   }
 
+  /// Hands over a message's new text. Returns once the change is stored.
   @discardableResult
   public func edited(_ message: MessageEdited) async throws -> Empty { try await retryWhileBusy(message) }
 
+  /// Hands over that a message was deleted. Returns once that is stored.
   @discardableResult
   public func deleted(_ message: MessageDeleted) async throws -> Empty { try await retryWhileBusy(message) }
 
+  /// Hands over a native command. Returns once it is stored; where the reply has `refused`, the plugin tells the
+  /// person.
   @discardableResult
   public func invoked(_ command: CommandInvoked) async throws -> CommandInvoked.Reply {
     try await retryWhileBusy(command)
   }
 
+  /// Hands over the press of a button, or the text of a form. Returns once it is stored; where the reply has `refused`,
+  /// the plugin tells the person.
   @discardableResult
   public func invoked(_ action: ActionInvoked) async throws -> ActionInvoked.Reply { try await retryWhileBusy(action) }
 
@@ -56,9 +62,13 @@ public struct Host: Sendable {
   @discardableResult
   public func reopened(_ reopening: ConversationReopened) async throws -> Empty { try await retryWhileBusy(reopening) }
 
+  /// Hands over a mark on a message, from which nothing follows yet.
   @discardableResult
   public func reacted(_ reaction: ReactionAdded) async throws -> Empty { try await retryWhileBusy(reaction) }
 
+  /// Asks for completions of a command line, for at most 2 s.
+  ///
+  /// - Returns: whole lines; none for a sender who is not authorised.
   public func completions(_ ask: CommandComplete) async throws -> [String] {
     try await peer.request(ask, within: .seconds(2)).completions
   }

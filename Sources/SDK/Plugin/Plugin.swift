@@ -8,9 +8,11 @@ public protocol Plugin: Sendable {
   /// Made before anything is known; keep it cheap.
   init()
 
-  /// What the plugin is called, for logs and status.
+  /// The plugin's name, for logs and status.
   static var name: String { get }
+  /// The plugin's own version, for logs and status; `0` unless implemented.
   static var version: String { get }
+  /// The kinds of work that the plugin does; a messenger's unless implemented.
   static var kinds: [PluginKind] { get }
 
   /// Takes the configuration and says what this instance can do.
@@ -31,24 +33,42 @@ public protocol Plugin: Sendable {
   /// Looks whether a configuration works. Called instead of `start`, in a life of its own.
   func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding]
 
-  // What the host may ask. Each answers `methodNotFound` unless implemented.
+  // The host's requests. Each answers `methodNotFound` unless implemented. A `DeliveryFailure` or `WireError` that is
+  // thrown is the answer; any other error becomes `internalError`.
 
+  /// Sends a message, once for each key. For every messenger.
   func send(_ request: MessageSend) async throws -> Receipt
+  /// Replaces a message's text. For a messenger with `edit`.
   func edit(_ request: MessageEdit) async throws -> EditReceipt
+  /// Deletes a message that was sent.
   func delete(_ request: MessageDelete) async throws
+  /// Takes note of how a person's message ended. For a messenger with `outcomes`.
   func settled(_ request: MessageSettled) async throws
+  /// Finds the message of a key. For a messenger with `lookup`.
   func lookup(_ request: MessageLookup) async throws -> MessageLookup.Reply
+  /// Sends a file, once for each key. For a messenger with `maximumFileBytes`.
   func sendFile(_ request: FileSend) async throws -> Receipt
+  /// Shows a question, once for each key. For a messenger with `buttons`.
   func showDialog(_ request: DialogShow) async throws -> Receipt
+  /// Replaces a question that is over.
   func closeDialog(_ request: DialogClose) async throws
+  /// Reserved: this version of the host does not call it.
   func setReaction(_ request: ReactionSet) async throws
+  /// Shows that the agent works, or no longer does. For a messenger with `typing`.
   func setTyping(_ request: TypingSet) async throws
+  /// Makes a thread, once for each key. For a messenger with `threads`.
   func createThread(_ request: ThreadCreate) async throws -> ThreadCreate.Reply
+  /// Finds the direct messages with a person. For a messenger with `directMessages`.
   func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply
+  /// Shows the bot's activity. For a messenger with `presence`.
   func setPresence(_ request: PresenceSet) async throws
+  /// Replaces the menu of commands. For a messenger with `commandsMenu`.
   func commandsChanged(_ request: CommandsChanged) async throws
+  /// Renders Markdown. For a service with `format.render`.
   func render(_ request: FormatRender) async throws -> FormatRender.Reply
+  /// Describes tool calls. For a service with `format.tool`.
   func describeTools(_ request: FormatTool) async throws -> FormatTool.Reply
+  /// Prepares files for a model. For a service with `attachments.prepare`.
   func prepareAttachments(_ request: AttachmentsPrepare) async throws -> AttachmentsPrepare.Reply
 
   /// Finish what is in flight; nothing new comes. What was received and not acknowledged will be received again.
@@ -57,6 +77,7 @@ public protocol Plugin: Sendable {
 
 /// Complaints about the configuration, each with the path it is about.
 public struct ConfigurationProblems: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The complaints, in the order in which the person is shown them.
   public var problems: [ConfigurationProblem]
 
   /// All of them in a line.
@@ -64,6 +85,11 @@ public struct ConfigurationProblems: Error, Sendable, Equatable, CustomStringCon
 
   public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
 
+  /// Makes the list of one complaint.
+  ///
+  /// - Parameters:
+  ///   - path: dotted, relative to the instance's configuration subtree.
+  ///   - message: worded to follow the path: `is missing`.
   public init(path: String, _ message: String) {
     problems = [ConfigurationProblem(path: path, message: message)]
   }

@@ -47,7 +47,7 @@ extension Plugin {
           request.fail(WireError(.invalidRequest, "this life is for one set-up or check"))
         } else if [SetupRequest.method, CheckRequest.method].contains(request.method) {
           isInSetup = true
-          // Whoever asked may leave in the middle, which ends it.
+          // The other side may leave in the middle, which ends the set-up or check.
           group.addTask { _ = await greet(request, peer) }
         } else if let plugin = await greet(request, peer) {
           started = plugin
@@ -55,7 +55,7 @@ extension Plugin {
             do {
               try await plugin.run()
             } catch {
-              // Whoever cannot do its work must not look alive: the host starts it again.
+              // A plugin that cannot do its work must not look alive: the host starts it again.
               peer.close()
               throw error
             }

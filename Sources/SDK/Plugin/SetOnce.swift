@@ -9,6 +9,7 @@ public final class SetOnce<Value: Sendable>: Sendable {
   /// Keeps the first value; later ones change nothing.
   public func set(_ value: Value) { stored.withLock { $0 = $0 ?? value } }
 
+  /// The value; `nil` before it is set.
   public var value: Value? { stored.withLock { $0 } }
 
   /// The value, for what cannot be asked before `start`.

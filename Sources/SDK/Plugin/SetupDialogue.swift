@@ -9,6 +9,7 @@ public struct SetupDialogue: Sendable {
 
   init(_ peer: JSONRPCConnection) { self.peer = peer }
 
+  /// Shows the person a text. Returns once it is shown.
   public func say(_ text: String) async throws {
     _ = try await peer.request(SetupSay(text: text), within: Self.patience)
   }

@@ -14,6 +14,7 @@ public final class Locked<Value>: @unchecked Sendable {
   // Behind a pointer, so that each use is not checked for exclusivity once more: the lock sees to that.
   @usableFromInline let value: UnsafeMutablePointer<Value>
 
+  /// Puts a value, which nobody else may hold, behind a lock.
   public init(_ value: sending Value) {
     self.value = .allocate(capacity: 1)
     self.value.initialize(to: value)

@@ -43,7 +43,7 @@ public final class Mailbox<Item: Sendable>: Sendable {
       state.items.append(item)
       if state.items.count > max(limit, state.full) {
         compact(&state.items)
-        // What cannot be let go is not looked at again for each item that follows.
+        // Items that cannot be let go are not looked at again for each item that follows.
         state.full = state.items.count > limit ? state.items.count * 2 : 0
       }
       return (true, nil)
@@ -94,8 +94,9 @@ public final class Mailbox<Item: Sendable>: Sendable {
     }
   }
 
-  /// Whether the receiver has taken everything and waits for more.
+  /// Indicates that the receiver has taken everything and waits for more.
   @inlinable public var isAwaited: Bool { state.withLock { $0.waiting != nil } }
 
+  /// Indicates that no item waits to be received.
   @inlinable public var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 }

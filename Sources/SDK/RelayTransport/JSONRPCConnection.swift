@@ -143,7 +143,7 @@ package final class JSONRPCConnection: Sendable {
     now() - .nanoseconds(heard.load(ordering: .relaxed))
   }
 
-  /// Whether the other side has requests of ours to answer.
+  /// Indicates that the other side has requests of ours to answer.
   package var awaitsAnswers: Bool { state.withLock { !$0.waiting.isEmpty } }
 
   /// The other side is gone.

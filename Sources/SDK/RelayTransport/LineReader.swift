@@ -7,7 +7,7 @@ package import RelayWire
 package final class LineReader: Sendable {
   /// The handlers run on the loop's thread, in order; the bytes they see are valid only during the call.
   package struct Handlers: Sendable {
-    /// What one read brought, to be put through the framer.
+    /// Puts the bytes of one read through the framer.
     package var chunk: @Sendable (UnsafeRawBufferPointer, inout LineFramer) -> Void
     /// The rest of a stream that ended in the middle of a line.
     package var rest: @Sendable (FramedLine) -> Void

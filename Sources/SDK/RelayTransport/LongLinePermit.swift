@@ -24,7 +24,7 @@ package final class LongLinePermit: Sendable {
   private struct State {
     var holder: (any Reader)?
     var waiting: Deque<any Reader> = []
-    /// Whether the holder has read since this was last looked at.
+    /// Indicates that the holder has read since this was last looked at.
     var hasMoved = false
   }
 
@@ -37,7 +37,7 @@ package final class LongLinePermit: Sendable {
     }
   }
 
-  /// Whether the reader may go on; if not, it is called when it may.
+  /// Reports whether the reader may go on; if not, the reader is called when it may.
   func acquire(_ reader: any Reader) -> Bool {
     let (isTaken, mustWatch) = state.withLock { state in
       if state.holder === reader {

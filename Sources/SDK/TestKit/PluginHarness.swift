@@ -11,7 +11,7 @@ internal import RelayTransport
 /// await harness.stop()
 /// ```
 public final class PluginHarness<P: Plugin>: Sendable {
-  /// What the plugin handed over; each was acknowledged before it appears here.
+  /// The messages that the plugin handed over; each was acknowledged before it appears here.
   public let received: AsyncStream<MessageReceived>
   /// The states it saved, in order.
   public let saved: AsyncStream<JSONValue>
@@ -25,6 +25,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
   private let plugin: Task<Void, any Error>
   private let host: Task<Void, Never>
 
+  /// The reason why the harness could not start, or the plugin did not answer.
   public struct Failure: Error, Sendable, CustomStringConvertible {
     public let description: String
   }

@@ -21,8 +21,9 @@ public enum RequestID: Hashable, Sendable, Codable {
   }
 }
 
-/// What kind of JSON-RPC message a line is: the cheap first look, made without decoding the rest.
+/// The kind of JSON-RPC message that a line is: the cheap first look, made without decoding the rest.
 public struct Envelope: Sendable, Equatable {
+  /// The kinds of JSON-RPC messages, each with the members that tell where it belongs.
   public enum Kind: Sendable, Equatable {
     case request(id: RequestID, method: String)
     case notification(method: String)
@@ -31,6 +32,7 @@ public struct Envelope: Sendable, Equatable {
     case failure(id: RequestID?)
   }
 
+  /// The kind of the line that the envelope was read from.
   public let kind: Kind
 
   /// Nil when the line is not a JSON-RPC message.
@@ -71,9 +73,13 @@ public struct Envelope: Sendable, Equatable {
   }
 }
 
+/// An answer with a result, as it stands on the line.
 public struct ResultLine<Reply: Encodable>: Encodable {
+  /// The version of JSON-RPC.
   public let jsonrpc = "2.0"
+  /// The id of the request that is answered.
   public let id: RequestID
+  /// The result.
   public let result: Reply
 
   public init(id: RequestID, result: Reply) {
@@ -82,9 +88,13 @@ public struct ResultLine<Reply: Encodable>: Encodable {
   }
 }
 
+/// An answer with an error, as it stands on the line.
 public struct FailureLine: Encodable {
+  /// The version of JSON-RPC.
   public let jsonrpc = "2.0"
+  /// The id of the request that is answered; `nil`, written as null, for a line that could not be read.
   public let id: RequestID?
+  /// The error.
   public let error: WireError
 
   public init(id: RequestID?, error: WireError) {
@@ -105,15 +115,18 @@ public struct FailureLine: Encodable {
 
 /// Reads the `result` of an answer; `jsonrpc` itself is not insisted on.
 public struct ResultOf<Reply: Decodable>: Decodable {
+  /// The member `result`.
   public let result: Reply
 }
 
 /// Reads the `error` of an answer.
 public struct ErrorOf: Decodable {
+  /// The member `error`.
   public let error: WireError
 }
 
 /// Reads the `params` of a request line.
 public struct ParamsOf<Params: Decodable>: Decodable {
+  /// The member `params`.
   public let params: Params
 }

@@ -5,7 +5,9 @@
 /// Walks JSON text byte by byte without building anything: for reading a few fields out of a line whose rest is of no
 /// interest. It never reads outside its bytes; on text that is not JSON it says so or skips too little, never crashes.
 public struct JSONCursor {
+  /// The text. The caller keeps it valid while the cursor is used.
   public let bytes: UnsafeRawBufferPointer
+  /// The offset of the next byte in `bytes`.
   public var position: Int
 
   public init(_ bytes: UnsafeRawBufferPointer, at position: Int = 0) {
@@ -126,12 +128,13 @@ public struct JSONCursor {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether these bytes are exactly the ASCII text given.
+  /// Reports whether these bytes are exactly the ASCII text given.
   public func equals(_ text: StaticString) -> Bool {
     count == text.utf8CodeUnitCount
       && (count == 0 || memcmp(baseAddress!, text.utf8Start, count) == 0)
   }
 
+  /// Reports whether these bytes begin with the ASCII text given.
   public func starts(with text: StaticString) -> Bool {
     count >= text.utf8CodeUnitCount && memcmp(baseAddress!, text.utf8Start, text.utf8CodeUnitCount) == 0
   }

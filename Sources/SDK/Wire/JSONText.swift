@@ -25,7 +25,7 @@ public enum JSONText {
     }
   }
 
-  /// Whether each backslash is followed by what RFC 8259 §7 lets follow it.
+  /// Reports whether each backslash is followed by characters that RFC 8259 §7 lets follow it.
   static func hasValidEscapes(_ raw: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     while index < raw.count {

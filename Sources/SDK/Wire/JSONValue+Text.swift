@@ -1,4 +1,4 @@
-/// What is not JSON.
+/// The error of a text that is not JSON.
 public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
   /// In bytes from the beginning.
   public let position: Int
@@ -150,16 +150,23 @@ extension JSONValue {
 }
 
 extension JSONCoding {
+  /// Returns the value as one line of JSON, without the newline.
   public static func encode(_ value: JSONValue) -> [UInt8] {
     var out: [UInt8] = []
     value.write(to: &out)
     return out
   }
 
+  /// Reads a value.
+  ///
+  /// - Throws: `JSONSyntaxError`.
   public static func decode(_ type: JSONValue.Type, from bytes: UnsafeRawBufferPointer) throws -> JSONValue {
     try JSONValue(text: bytes)
   }
 
+  /// Reads a value.
+  ///
+  /// - Throws: `JSONSyntaxError`.
   public static func decode(_ type: JSONValue.Type, from bytes: [UInt8]) throws -> JSONValue {
     try bytes.withUnsafeBytes { try JSONValue(text: $0) }
   }

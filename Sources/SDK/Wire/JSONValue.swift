@@ -10,14 +10,20 @@ public enum JSONValue: Sendable, Hashable {
   case array([JSONValue])
   case object([String: JSONValue])
 
+  /// The member of an object; `nil` where there is none, and for a value that is no object.
   public subscript(key: String) -> JSONValue? {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
+  /// The text of a string; `nil` for other values.
   public var stringValue: String? { if case .string(let text) = self { text } else { nil } }
+  /// The truth value of a boolean; `nil` for other values.
   public var boolValue: Bool? { if case .bool(let flag) = self { flag } else { nil } }
+  /// The items of an array; `nil` for other values.
   public var arrayValue: [JSONValue]? { if case .array(let items) = self { items } else { nil } }
+  /// The members of an object; `nil` for other values.
   public var objectValue: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
+  /// The value of an integer, or of a number without a fraction that fits; `nil` for other values.
   public var integerValue: Int64? {
     switch self {
     case .integer(let value): value
@@ -94,6 +100,9 @@ public enum JSONCoding {
     try JSONTextDecoder.decode(type, from: bytes)
   }
 
+  /// Reads a value, accepting escaped halves of surrogate pairs as U+FFFD.
+  ///
+  /// - Throws: `DecodingError`.
   public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     try bytes.withUnsafeBytes { try decode(type, from: $0) }
   }

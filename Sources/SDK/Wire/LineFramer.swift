@@ -20,7 +20,7 @@ public enum FramedLine {
 public struct LineFramer {
   /// Longest line delivered, in bytes.
   public let maximumLineLength: Int
-  /// What is held of a line is shown to `judge` when it outgrows this many bytes before its newline.
+  /// The number of bytes of an unfinished line beyond which the line is shown to `judge`.
   public static let judgedLength = 64 * 1024
 
   private var tail: [UInt8] = []
@@ -28,7 +28,7 @@ public struct LineFramer {
   private var mode = Mode.collecting
   private var judged = false
 
-  /// What to do with a long line, by its beginning.
+  /// The decision about a long line, by its beginning.
   public enum Verdict: Equatable {
     /// The rest is needed: the line is delivered whole.
     case keep

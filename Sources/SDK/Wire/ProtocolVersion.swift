@@ -1,6 +1,6 @@
 /// Versions of the plugin protocol. Not the product's version.
 public enum ProtocolVersion {
-  /// What this build speaks, best last.
+  /// The versions that this build speaks, best last.
   public static let supported = [1]
 
   /// The highest version both sides speak.

@@ -1,7 +1,10 @@
 /// The `error` member of an answer.
 public struct WireError: Error, Codable, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of error, which the other side's behaviour depends on.
   public let code: Code
+  /// The reason, in words for people.
   public let message: String
+  /// Details, as the kind of error has them; `nil` where it has none.
   public let data: JSONValue?
 
   public init(_ code: Code, _ message: String, data: JSONValue? = nil) {
@@ -19,9 +22,13 @@ public struct WireError: Error, Codable, Sendable, Equatable, CustomStringConver
 
     /// JSON-RPC 2.0 §5.1.
     public static let parseError = Code(rawValue: -32700)
+    /// The request is malformed, or must not come at this time.
     public static let invalidRequest = Code(rawValue: -32600)
+    /// The receiver does not understand the method.
     public static let methodNotFound = Code(rawValue: -32601)
+    /// The parameters are not as the protocol states.
     public static let invalidParams = Code(rawValue: -32602)
+    /// The handling of the request failed.
     public static let internalError = Code(rawValue: -32603)
     /// A delivery failed; `data` says how (`DeliveryFailure`).
     public static let delivery = Code(rawValue: -32000)
@@ -53,6 +60,8 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
   /// It may or may not have happened.
   case unknownOutcome(String)
 
+  /// Reads the failure out of an answer; `nil` for an error of another code than `delivery`, or of an unknown kind. The
+  /// wait of a rate limit is 1 s where none is stated, and at most `longestWait`.
   public init?(_ error: WireError) {
     guard error.code == .delivery, let kind = error.data?["kind"]?.stringValue else { return nil }
     switch kind {
@@ -82,6 +91,7 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
     seconds.isFinite ? min(max(0, seconds), longestWait) : longestWait
   }
 
+  /// The error to answer with: code `delivery`, with the kind in `data`.
   public var wireError: WireError {
     switch self {
     case .transient(let text): Self.error("transient", text)

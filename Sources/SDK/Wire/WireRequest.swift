@@ -1,6 +1,8 @@
 /// A request type of the protocol: its method name and what answers it.
 public protocol WireRequest: Codable, Sendable {
+  /// The type of the result.
   associatedtype Reply: Codable & Sendable
+  /// The name in the request's member `method`, for example `message.send`.
   static var method: String { get }
   /// The form of the answer, as the table of docs/plugin-protocol.md has it: for the author of one that is not understood.
   static var replyForm: String { get }

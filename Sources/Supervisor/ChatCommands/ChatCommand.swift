@@ -11,7 +11,7 @@ package protocol ChatCommand: Sendable {
   /// A few words for the help and the messengers' menus.
   var summary: String { get }
   var durability: CommandDurability { get }
-  /// True where `completions` has something to offer.
+  /// Indicates that `completions` has something to offer.
   var completesArguments: Bool { get }
 
   /// Carries the command out.

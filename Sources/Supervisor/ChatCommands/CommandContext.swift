@@ -12,7 +12,7 @@ package protocol CommandContext: Sendable {
   var isLocal: Bool { get }
   /// The daemon's directory, whose disk `/status` watches.
   var home: String { get }
-  /// True where a message begins a session if there is none.
+  /// Indicates that a message begins a session where there is none.
   var beginsByWriting: Bool { get }
 
   // MARK: Sessions

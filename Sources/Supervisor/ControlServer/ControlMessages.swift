@@ -2,7 +2,7 @@ package import PluginRuntime
 package import RelayModel
 package import RelayWire
 
-// What the command line says to the daemon over the control socket, as JSON-RPC requests like those of plugins.
+// The requests of the command line to the daemon, over the control socket: JSON-RPC, like those of plugins.
 
 package struct ControlStatus: WireRequest {
   package static let method = "control.status"
@@ -99,7 +99,7 @@ package struct ControlReload: WireRequest {
   package static let method = "control.reload"
 
   package struct Reply: Codable, Sendable, Equatable {
-    /// What is wrong with the new configuration, which then was not taken.
+    /// Problems of the new configuration, which the daemon then did not adopt.
     package var problems: [String]
   }
   package init() {}
@@ -110,7 +110,8 @@ package struct ControlStop: WireRequest {
 
   /// Comes when the daemon is about to end, its connection with it.
   package struct Reply: Codable, Sendable, Equatable {
-    /// What was cut short and what the next start goes on with, in words. Nil from a daemon of before there was this.
+    /// Descriptions of the work that was cut short and of the work that the next start continues; `nil` from an older
+    /// daemon.
     package var parked: [String]?
   }
   package init() {}

@@ -156,7 +156,7 @@ package final class ControlServer: Sendable {
     var pid: pid_t = 0
     var uid: uid_t = 0
     guard relay_peer_credentials(connection, &pid, &uid) == 0, uid == geteuid() else { return .stranger }
-    // Who has gone already, or cannot be seen from here, cannot be looked at: refused.
+    // A process that has ended, or is not visible from here, cannot be inspected: refused.
     let began = relay_process_start_time(pid)
     guard pid > 0, began != 0 else { return .stranger }
     if relay_process_is_marked(pid, marker) != 0 { return .agent }

@@ -2,7 +2,7 @@ internal import PluginRuntime
 internal import RelayConfig
 internal import RelayWire
 
-/// Who may do anything at all. Asked before any effect: message, command, button, completion.
+/// Decides who may do anything at all. Asked before any effect: message, command, button, completion.
 enum Authorisation {
   /// - Parameter link: the messenger it came through. A local terminal belongs to the user the daemon runs as.
   static func allows(_ sender: Sender, through link: PluginLink) -> Bool {
@@ -19,7 +19,7 @@ struct RefusalLimiter {
   static let interval: Duration = .seconds(600)
   static let remembered = 1_000
 
-  /// Whether this sender is to be told now.
+  /// Decides whether to tell this sender now.
   mutating func shouldTell(_ sender: String, now: Duration) -> Bool {
     if let last = told[sender], now - last < Self.interval { return false }
     if told.count >= Self.remembered { told = told.filter { now - $0.value < Self.interval } }

@@ -2,7 +2,7 @@ internal import ChatCommands
 internal import RelayText
 internal import RelayWire
 
-/// What the agent is given for a person's message.
+/// The text that the agent is given for a person's message.
 enum PromptText {
   /// The longest quotation, in characters.
   static let quoteLimit = 200

@@ -135,7 +135,7 @@ final class SessionBindings: Sendable {
   /// Forgets the bindings of an instance that will not be back.
   func forget(instance: String) { cache.withLock { $0 = $0.filter { $0.key.instance != instance } } }
 
-  /// True where a message begins a session if there is none.
+  /// Reports whether a message begins a session where there is none.
   func beginsByWriting(_ key: ConversationKey) -> Bool {
     guard let context = directory[key], let link = context.holder.current else { return true }
     return link.settings(of: context.conversation).use != .control

@@ -11,7 +11,7 @@ package struct PiImage: Sendable, Equatable {
   }
 }
 
-/// What we say to pi. Each becomes one line with an id of ours.
+/// A command to pi. Each becomes one line with an id of the supervisor's.
 package enum PiCommand: Sendable, Equatable {
   case prompt(String, images: [PiImage])
   case steer(String, images: [PiImage])

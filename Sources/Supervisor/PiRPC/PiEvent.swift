@@ -1,6 +1,7 @@
 package import RelayWire
 
-/// What pi said, as far as anyone here needs it. Text deltas do not appear: they take the scanner's fast way.
+/// An event or an answer of pi, as far as the supervisor needs it. Text deltas do not appear: they take the scanner's
+/// fast way.
 package enum PiEvent: Sendable, Equatable {
   case response(PiResponse)
   case agentStart
@@ -100,7 +101,7 @@ extension PiResponse {
   }
 }
 
-// What the answers we read hold; everything optional that some release leaves out.
+// The contents of the answers that are read; a member that some release leaves out is optional.
 
 package struct PiState: Codable, Sendable, Equatable {
   package struct Model: Codable, Sendable, Equatable {
@@ -149,6 +150,6 @@ package struct PiEntries: Decodable, Sendable, Equatable {
   package var entries: [Entry]
   package var leafId: String?
 
-  /// Whether the person's message is among them.
+  /// Indicates that the person's message is among the entries.
   package var holdUserMessage: Bool { entries.contains { $0.message?.role == "user" } }
 }

@@ -9,14 +9,14 @@ internal import RelayWire
 package struct PiEventScanner: Sendable {
   /// Which dialect the stream speaks, once known.
   package internal(set) var sendsWholeMessages: Bool?
-  /// Whether images in tool results are wanted.
+  /// Indicates that the images in tool results are wanted.
   package var wantsToolImages = false
   /// Where the usage ended in the last update.
   private var lastUsageEnd = 0
 
   package init() {}
 
-  // What every update begins with in current releases; the usage in between varies in length.
+  // The beginning of every update in current releases; the usage in between varies in length.
   private static let update: StaticString = #"{"type":"message_update","#
   private static let usage: StaticString = #""usage":{"#
   private static let delta: StaticString = #""assistantMessageEvent":{"type":"text_delta","contentIndex":"#
@@ -40,7 +40,7 @@ package struct PiEventScanner: Sendable {
     return true
   }
 
-  /// Whether the line is the object of a delta and nothing else.
+  /// Reports whether the line is the object of a delta and nothing else.
   private func isAlone(_ delta: Range<Int>, in line: UnsafeRawBufferPointer) -> Bool {
     let end = delta.upperBound + 1
     if sendsWholeMessages == false { return line.count == end + 2 && Self.has("}}", in: line, at: end) }

@@ -30,7 +30,7 @@ struct PiLine {
     bytes.first == UInt8(ascii: "{") ? 0 : beginning(from: 0)
   }
 
-  /// Whether the line is one whole object and nothing else.
+  /// Indicates that the line is one whole object and nothing else.
   var isOneObject: Bool {
     var cursor = JSONCursor(bytes)
     return cursor.skipValue() && cursor.position == bytes.count

@@ -20,10 +20,10 @@ package struct PiStream: Sendable {
     scanner.wantsToolImages = wantsToolImages
   }
 
-  /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
+  /// Indicates that pi repeats the whole message in every update (older releases); `nil` while unknown.
   package var sendsWholeMessages: Bool? { scanner.sendsWholeMessages }
 
-  /// What the next reader of the same pi must know; nil in the middle of a character.
+  /// The facts that the next reader of the same pi needs; `nil` in the middle of a character.
   package var dialect: Dialect? { text.isWhole ? Dialect(sendsWholeMessages: scanner.sendsWholeMessages) : nil }
 
   package struct Dialect: Codable, Sendable {

@@ -53,7 +53,8 @@ package final class DaemonLock: Sendable {
     return false
   }
 
-  /// False where what is left of the lock will go by itself.
+  /// Reports whether the daemon that wrote its pid into the lock's file may be alive. If it is not, the rest of the
+  /// lock goes by itself.
   package static func isHolderAlive(_ folders: Folders) -> Bool {
     guard let pid = holder(folders), pid > 0 else { return true }
     return kill(pid, 0) == 0 || errno != ESRCH
@@ -68,7 +69,7 @@ package final class DaemonLock: Sendable {
     return Int32(String(decoding: data, as: UTF8.self).trimmingWhitespace())
   }
 
-  /// Whether it is held now: by a daemon, or for a moment by what one has left.
+  /// Reports whether the lock is held now: by a daemon, or for a moment by a child that a killed daemon was starting.
   package static func isHeld(_ folders: Folders) -> Bool {
     let descriptor = open(folders.lock, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }

@@ -27,14 +27,14 @@ package struct Folders: Sendable, Equatable {
   package var state: String { home + "/state" }
   /// Everything that must survive.
   package var database: String { state + "/relay.db" }
-  /// What growing messages show.
+  /// The texts that growing messages show.
   package var streams: String { state + "/streams" }
   package var socket: String { run + "/control.sock" }
   package var lock: String { run + "/lock" }
   package var daemonLog: String { logs + "/pi-relayd.log" }
   /// Session files for releases of pi that cannot be given an id.
   package var sessions: String { state + "/sessions" }
-  /// What is said to assistants.
+  /// Session files of assistants.
   package var assistantSessions: String { state + "/assistant" }
 
   /// The configuration: in the home, or beside it.
@@ -51,7 +51,7 @@ package struct Folders: Sendable, Equatable {
 
   /// Removes what an instance kept. For terminals, which come back under other names.
   package func remove(_ instance: String) {
-    // What cannot be removed, or was never made, harms nobody.
+    // A folder that cannot be removed, or was never made, does no harm.
     for folder in [spool(instance), data(instance)] { try? FileManager.default.removeItem(atPath: folder) }
   }
 
@@ -103,7 +103,7 @@ package struct Folders: Sendable, Equatable {
   }
 }
 
-/// What this build is.
+/// The product that this build is.
 package enum Product {
   package static let version = "0.1.0"
 }

@@ -111,7 +111,7 @@ package struct MessageLifecycle: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether an edit reaches the agent.
+  /// Indicates that an edit reaches the agent.
   package var isEditable: Bool {
     switch state {
     case .queued, .starting, .awaitingDecision, .verifying, .preparing: !evidence.mayHaveBeenTaken

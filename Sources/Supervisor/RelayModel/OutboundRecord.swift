@@ -22,7 +22,7 @@ package struct OutboundRecord: Sendable, Equatable {
     self.request = request
   }
 
-  /// What it shows is to be changed yet: a message that grows, a question that waits.
+  /// Indicates that the shown text is yet to change: a message that grows, a question that waits.
   package var isOpen: Bool {
     switch request {
     case .message(let message): message.streaming == true
@@ -45,7 +45,7 @@ package struct OutboundRecord: Sendable, Equatable {
   }
 }
 
-/// What an earlier daemon sent, or was about to send, and did not bring to its end.
+/// An outbound message that an earlier daemon sent, or was about to send, and did not finish.
 package struct UnfinishedOutbound: Sendable, Equatable {
   package var record: OutboundRecord
   /// The platform's id, where it is known to have arrived: then it is still open.

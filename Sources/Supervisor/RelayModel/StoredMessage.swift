@@ -37,7 +37,7 @@ package enum TranscriptPosition: Sendable, Hashable, Codable {
   case after(String)
 }
 
-/// Whether a session's transcript has a message.
+/// The result of looking for a message in a session's transcript.
 package enum TranscriptLookup: Sendable, Hashable, CaseIterable { case present, absent, inconclusive }
 
 /// A message that is stored as on its way to a session's agent.
@@ -97,7 +97,7 @@ package struct UnfinishedMessage: Sendable, Equatable {
 package struct MessageEnd: Sendable, Equatable {
   package var key: MessageKey
   package var stage: MessageStage
-  /// What its messenger is to be told.
+  /// The outcome to report to its messenger.
   package var outcome: MessageSettled.Outcome
   /// Its words are kept, so that it can be run again.
   package var keepsWords: Bool

@@ -2,7 +2,8 @@ package import RelayWire
 
 /// Splits text without a formatter: what remains possible while the formatter is down.
 package enum PlainText {
-  /// Whether a text shows as it is in every dialect: words in paragraphs, without a sign that means something anywhere.
+  /// Reports whether a text shows as it is in every dialect: words in paragraphs, without a sign that means something
+  /// anywhere.
   package static func isPlain(_ text: String) -> Bool {
     var last = UInt8(ascii: "\n")
     for byte in text.utf8 {

@@ -30,7 +30,7 @@ final class CommitQueue: Sendable {
     }
 
     func run(_ connection: SQLiteConnection, _ path: String, isAlone: Bool) throws(StoreError) {
-      // One that fails takes nothing of its neighbours with it, as far as SQLite allows.
+      // A write that fails undoes nothing of its neighbours, as far as SQLite allows.
       let value = Result { try isAlone ? body(connection) : connection.savepoint { try body(connection) } }
         .mapError { StoreError($0, path: path) }
       result.withLock { $0 = value }

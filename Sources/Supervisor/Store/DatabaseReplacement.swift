@@ -61,7 +61,7 @@ struct DatabaseReplacement {
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder)
     } catch {
-      // What was begun might lie there.
+      // The folder may hold a replacement that was begun.
       throw StoreError("\(folder) cannot be read: \(error)")
     }
     sweep(names, in: folder, database)
@@ -77,7 +77,7 @@ struct DatabaseReplacement {
     try flush(folder)
   }
 
-  /// What commands that have ended since have left half made.
+  /// Removes files that commands left unfinished and whose processes have ended since.
   private static func sweep(_ names: [String], in folder: String, _ database: String) {
     let prefix = (database + unfinished).split(separator: "/").last.map(String.init) ?? ""
     for name in names where name.hasPrefix(prefix) {

@@ -13,7 +13,7 @@ enum NetworkFileSystem {
   ]
 
   private static let userSpace: UInt = 0x6573_5546
-  /// What reaches other machines through FUSE, by the name that stands in the table of mounts behind `fuse.`.
+  /// FUSE file systems that reach other machines, by the name that follows `fuse.` in the table of mounts.
   private static let drivers: Set<Substring> = [
     "sshfs", "rclone", "s3fs", "gcsfuse", "goofys", "geesefs", "glusterfs", "ceph", "ceph-fuse", "davfs", "davfs2",
     "curlftpfs", "juicefs", "seaweedfs", "mfs", "moosefs", "lizardfs", "beegfs", "cvmfs2", "blobfuse2", "jfs-fuse",

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// What SQLite says went wrong.
+/// An error of SQLite.
 struct SQLiteError: Error, Equatable {
   /// The extended result code.
   let code: Int32

@@ -164,7 +164,7 @@ extension SQLiteStore: Store {
         let place = ConversationKey(instance: row.text(0), conversation: row.text(1))
         let one = DispatchedMessage(
           message: MessageKey(conversation: place, id: row.text(2)), position: TranscriptPosition(entry: row.text(3)))
-        // What cannot be read is not run, and told of elsewhere.
+        // A message that cannot be read is not run, and is reported elsewhere.
         return (one, (try? JSONCoding.decode(MessageReceived.self, from: row.blob(4)))?.text ?? "")
       }
       return Dictionary(all, uniquingKeysWith: { $1 })

@@ -97,7 +97,8 @@ extension SQLiteStore {
     }
   }
 
-  /// What came before a command that turns the conversation to another session stays with the one it was for.
+  /// Records the conversation's session on the unfinished messages that came before a command which turns the
+  /// conversation to another session.
   private static func keepSession(
     of key: ConversationKey, before cause: MessageKey, _ connection: SQLiteConnection
   ) throws {

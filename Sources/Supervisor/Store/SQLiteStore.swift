@@ -63,7 +63,7 @@ package final class SQLiteStore: Sendable {
     }
   }
 
-  /// What a plugin has kept, beside a daemon that runs; nil where there is nothing.
+  /// The state that a plugin has kept, read beside a daemon that runs; `nil` where there is none.
   package static func keptState(of instance: String, in path: String) throws(StoreError) -> JSONValue? {
     guard access(path, R_OK) == 0 else { return nil }
     do {
@@ -85,7 +85,7 @@ package final class SQLiteStore: Sendable {
     try await withCheckedThrowingContinuation { continuation in
       Self.readLoop.perform { [reader, path, commits] in
         let result = Result { try body(reader) }.mapError { StoreError($0, path: path) }
-        // What cannot be read back is not to be relied on for what comes.
+        // A database that cannot be read back is not relied on for what comes.
         if case .failure(let error) = result, error.isLasting { commits.stop(after: error) }
         continuation.resume(with: result.mapError { $0 })
       }

@@ -47,7 +47,7 @@ package protocol Store: Sendable {
   func withdraw(_ key: MessageKey) async throws
   /// Messages of an instance that have not ended, oldest first.
   func unfinishedMessages(of instance: String) async throws -> [UnfinishedMessage]
-  /// Nil: it never came, or so long ago that it is forgotten.
+  /// The stage of a message; `nil` for a message that never came, or so long ago that it is forgotten.
   func stage(of key: MessageKey) async throws -> MessageStage?
 
   // MARK: Outbound
@@ -61,10 +61,10 @@ package protocol Store: Sendable {
   func settleOutboundSoon(_ key: String, _ result: OutboundResult)
   /// Records that it was tried in vain, so that the next daemon neither begins anew nor hurries.
   func retryOutboundSoon(_ key: String, _ tries: SendTries)
-  /// What was sent under this key needs no further change.
+  /// Records that the message sent under this key needs no further change.
   func closeOutboundSoon(_ key: String)
   func result(of key: String) async throws -> OutboundResult?
-  /// What was recorded for an instance and is not settled, or is open, in order.
+  /// Outbound records of an instance that are not settled, or are open, in order.
   func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound]
   /// For each instance, as far back as is kept.
   func deliveryCounts() async throws -> [DeliveryCount]

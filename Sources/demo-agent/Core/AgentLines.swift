@@ -7,7 +7,7 @@ struct AgentLines {
 
   static func now() -> Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-  /// What an assistant's message says of its end while there is none.
+  /// The stop reason of an assistant's message that has not ended.
   var unfinished: String { dialect == .current ? "pending" : "stop" }
 
   /// - Parameter isFinal: as the provider told it with a whole answer; current releases then tell more.

@@ -1,4 +1,4 @@
-/// What the demo agent does for one prompt.
+/// One step of the demo agent's work on a prompt.
 enum ScriptStep: Sendable, Equatable {
   enum Dialog: Sendable, Equatable {
     case confirm(title: String, message: String)

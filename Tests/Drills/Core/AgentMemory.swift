@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TestSupport
 
-/// What the agent's own session files say it was given.
+/// The messages that the agent's own session files say it was given.
 enum AgentMemory {
   /// The people's messages in all sessions of this relay's agents, as they stand there.
   static func messages(of relay: RelayFixture) -> [String] {

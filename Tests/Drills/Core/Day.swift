@@ -3,8 +3,8 @@ import Glibc
 import RelayWire
 package import TestSupport
 
-/// What people write in one conversation in the course of a scripted day: prompts of every kind, alone and in bursts,
-/// with questions to answer and files, each known again by its tag.
+/// The messages of people in one conversation in the course of a scripted day: prompts of every kind, alone and in
+/// bursts, with questions to answer and files, each known again by its tag.
 package struct Day: Sendable {
   enum Kind: CaseIterable, Sendable { case words, tool, question, file, image, long }
 

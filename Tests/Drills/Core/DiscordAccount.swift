@@ -1,7 +1,7 @@
 import RelayWire
 import TestSupport
 
-/// What a person has seen at Discord when all is over, held against what was written.
+/// The messages that a person has seen at Discord when all is over, compared with those that were written.
 package struct DiscordAccount: Sendable, CustomStringConvertible {
   enum End { case answered, dropped }
 
@@ -98,7 +98,7 @@ package struct DiscordAccount: Sendable, CustomStringConvertible {
   private static let marks = ["❌", "⏹", "⚠️", "🗑️"]
   private static let repeated = "(possible repeat) "
 
-  /// Nil: nothing says so of this message by itself.
+  /// The end of a message, as far as the ledger states it; `nil` if nothing says so of this message by itself.
   static func end(of message: DiscordRound.Written, in ledger: DiscordLedger) -> End? {
     let here = ledger.texts.filter { $0.channel == message.place }
     if here.contains(where: { isAnswer($0, to: message.tag) }) { return .answered }

@@ -1,7 +1,7 @@
 import RelayConcurrency
 import TestSupport
 
-/// What people write, some messages at a time, and the wait until each of them has ended.
+/// Writes people's messages, some at a time, and waits until each of them has ended.
 struct DiscordRound {
   struct Written: Sendable {
     let tag: String

@@ -23,7 +23,7 @@ package enum Interposer {
     return library
   }
 
-  /// What makes a daemon write down what it reads, writes and flushes.
+  /// Programs whose daemon writes down what it reads, writes and flushes.
   package static func tracing(to file: String, library: String) -> Programs {
     Programs(
       folder: Built.folder, environment: ["LD_PRELOAD": library, "PI_RELAY_TRACE": "\(file):pi-relayd"])
@@ -39,7 +39,7 @@ package enum Interposer {
     Programs(folder: Built.folder, environment: shifting("pi-relayd", by: file, library: library))
   }
 
-  /// What makes calls of a daemon fail.
+  /// Programs whose daemon's calls fail.
   ///
   /// - Parameters:
   ///   - path: part of the path of the file that is concerned.

@@ -44,7 +44,7 @@ package struct KillDrill: Sendable {
     package var hasFired: Bool
     /// Boundaries of each program.
     package var boundaries: [Victim: Int]
-    /// What the daemon had open at the end, beyond the sessions of conversations that were added.
+    /// Descriptors that the daemon had open at the end, beyond those for the sessions of conversations that were added.
     package var descriptors: Int
     /// Each of them, for the account of a day that leaves too many.
     package var opened: [String]
@@ -146,7 +146,7 @@ package struct KillDrill: Sendable {
       }
       isOver = true
     } catch {
-      // What has not ended is lost, and the ledger says what.
+      // A message that has not ended is lost, and the ledger names it.
     }
     let time = clock.now - began
     var ledger = await Ledger(
@@ -232,7 +232,7 @@ package struct KillDrill: Sendable {
   private static func begin(_ relay: RelayFixture) async throws {
     while true {
       try Task.checkCancellation()
-      // One that is killed before it was ready is begun again.
+      // A daemon that is killed before it was ready is started again.
       do { return try await relay.start() } catch { continue }
     }
   }
@@ -283,9 +283,9 @@ package struct KillDrill: Sendable {
     }
   }
 
-  /// What stays open: a connection whose asker went at the day's end, or a program that is just taking over, has some
-  /// for a moment. Counted until it is no more than the limit, or for five seconds; without a limit until the number
-  /// has stayed for half a second.
+  /// The descriptors that stay open: a connection whose asker went at the day's end, or a program that is just taking
+  /// over, has some for a moment. Counted until their number is no more than the limit, or for five seconds; without a
+  /// limit until the number has stayed for half a second.
   private static func settledDescriptors(of relay: RelayFixture, limit: Int?) async throws -> [String] {
     var last: [String] = []
     var unchanged = 0
@@ -317,7 +317,7 @@ package struct KillDrill: Sendable {
       guard pid != getpid(), let data = FileManager.default.contents(atPath: "/proc/\(pid)/environ"),
         let status = FileManager.default.contents(atPath: "/proc/\(pid)/stat")
       else { return false }
-      // One that has ended and is not reaped by the container's first process is nobody's orphan.
+      // A process that has ended and is not reaped by the container's first process is no orphan.
       if String(decoding: status, as: UTF8.self).contains(") Z ") { return false }
       return data.firstRange(of: Data(text.utf8)) != nil
     }.map { "\($0) \(program(of: $0) ?? "?")" }

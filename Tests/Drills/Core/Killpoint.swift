@@ -96,7 +96,7 @@ package final class Killpoint: @unchecked Sendable {
         isMessenger ? messenger.program : victim.program,
         variables(victim, program: isMessenger ? messenger.name : victim.program))
     }
-    // What a fixture needs though nothing is said through it.
+    // A plugin that a fixture needs though nothing is said through it.
     if messenger.program != Victim.messenger.program { try write(Victim.messenger.program, [:]) }
     return Programs(folder: target, environment: variables(.daemon, program: Victim.daemon.program))
   }

@@ -1,7 +1,7 @@
 import RelayWire
 import TestSupport
 
-/// What a person has seen at the end of a day, held against what was written.
+/// The messages that a person has seen at the end of a day, compared with those that were written.
 package struct Ledger: Sendable {
   package private(set) var sent = 0
   package private(set) var answered = 0
@@ -46,7 +46,7 @@ package struct Ledger: Sendable {
       // A report whose message may be run again keeps its button.
       let asks = message.buttons != nil && !message.text.hasPrefix("❌")
       let isHalf = message.isGrowing || asks || message.text.hasPrefix("❓")
-      // Whose receipt was lost on a platform where nothing can be looked up cannot be changed any more.
+      // A message whose receipt was lost on a platform without a look-up cannot be changed any more.
       if isHalf || message.text.contains("⏳ Running") {
         if mayRepeat { unreachable += 1 } else { problems.append("left half done: \(name)") }
       }

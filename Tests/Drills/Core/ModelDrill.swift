@@ -73,7 +73,7 @@ package struct ModelDrill: Sendable {
     return "FAILED \(shortest)\n" + problems.map { "  \($0)" }.joined(separator: "\n")
   }
 
-  /// What the model holds against one walk.
+  /// The faults that the model finds in one walk.
   func problems(of walk: Walk) async throws -> [String] {
     let clock = try ShiftedClock()
     var problems: [String] = []
@@ -92,7 +92,7 @@ package struct ModelDrill: Sendable {
       }
       let ledger = await Ledger(
         model.withLock { $0.days }, relay.messenger, given: AgentMemory.messages(of: relay),
-        // What has ended its messenger twice is set aside as it is, and said again with the mark.
+        // A message that has ended its messenger twice is set aside as it is, and said again with the mark.
         mayRepeat: walk.platform == .nothing || relay.log.contains { $0.contains("was set aside") },
         isInOrder: false, mayLeave: walk.lostReceipts)
       problems += model.withLock { $0.problems } + ledger.lost + ledger.duplicated + ledger.problems

@@ -47,7 +47,7 @@ package struct SoakDrill: Sendable {
 
   /// Growth that is none, from the second quarter of the time to the last: in megabytes, and in bytes.
   private static let mostGrowth = 3.0
-  /// What a leak of one descriptor in a hundred crashes comes to within half the time.
+  /// The descriptors that a leak of one in a hundred crashes amounts to within half the time.
   private static let mostMoreDescriptors = 2
   private static let mostDatabaseGrowth = 512 << 10
 

@@ -81,7 +81,7 @@ package struct Walk: Sendable, CustomStringConvertible {
   }
 }
 
-/// What must be true of a relay, whatever happens: small enough to be seen to be right.
+/// The rules that hold for a relay, whatever happens: small enough to be checked by reading.
 struct RelayModel {
   private(set) var lines: [[Day.Line]] = [[], []]
   private var acknowledged: Set<String> = []

@@ -3,9 +3,11 @@ internal import RelayTransport
 
 /// A WebSocket to a server, RFC 6455: connection, TLS and proxies are libcurl's, frames are wslay's.
 public final class WebSocket: Sendable {
+  /// The server, and the limits of a connection to it.
   public struct Request: Sendable {
     /// `wss://host[:port]/path?query`.
     public var url: String
+    /// Headers of the handshake besides those that the protocol wants.
     public var headers: [(name: String, value: String)] = []
     /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
     public var proxy: String?
@@ -21,10 +23,12 @@ public final class WebSocket: Sendable {
     public init(url: String) { self.url = url }
   }
 
+  /// A whole message, of however many frames.
   public enum Message: Sendable, Equatable {
     case text([UInt8])
     case binary([UInt8])
 
+    /// The content, of either kind.
     public var bytes: [UInt8] {
       switch self {
       case .text(let bytes), .binary(let bytes): bytes
@@ -34,8 +38,9 @@ public final class WebSocket: Sendable {
 
   /// How the server ended the connection.
   public struct Closure: Sendable, Equatable {
-    /// Nil: without a word.
+    /// The status code of the server's close frame; `nil` where there was no frame, or no code in it.
     public var code: Int?
+    /// The server's words; empty where there were none.
     public var reason: String
   }
 

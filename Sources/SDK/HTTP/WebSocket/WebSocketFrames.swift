@@ -30,7 +30,7 @@ final class WebSocketFrames: @unchecked Sendable {
   private var token: EventLoop.Token?
   private var context: wslay_event_context_ptr?
   private var phase = Phase.ended
-  /// What the tunnel did not take yet of the handshake, and what came behind the server's answer.
+  /// The rest of the handshake that the tunnel did not take yet, and the bytes that came behind the server's answer.
   private var unsent: ArraySlice<UInt8> = []
   private var early: ArraySlice<UInt8> = []
   private var isPaused = false

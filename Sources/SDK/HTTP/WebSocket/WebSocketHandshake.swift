@@ -24,7 +24,7 @@ struct WebSocketHandshake {
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
 
-  /// What the server answers to our key.
+  /// The server's right answer to our key.
   var expectedAccept: String {
     let bytes = Array((key + Self.magic).utf8)
     var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))

@@ -2,9 +2,11 @@
 public struct Capabilities: Codable, Sendable, Equatable {
   /// Longest text of one message, counted in `lengthUnit`.
   public var maximumTextLength: Int?
+  /// The unit of `maximumTextLength`; `nil` counts as `utf16`.
   public var lengthUnit: LengthUnit?
   /// Messages can be changed after sending.
   public var edit: Bool?
+  /// `typing.set` is understood.
   public var typing: Bool?
   /// `thread.create` is understood.
   public var threads: Bool?
@@ -12,10 +14,13 @@ public struct Capabilities: Codable, Sendable, Equatable {
   public var directMessages: Bool?
   /// `presence.set` is understood.
   public var presence: Bool?
+  /// The limits of buttons; `nil`: the messenger has none, and the host asks questions in words alone.
   public var buttons: ButtonLimits?
   /// Largest file in bytes; absent: no files.
   public var maximumFileBytes: Int?
+  /// Reserved.
   public var reactions: Bool?
+  /// Reserved.
   public var ephemeral: Bool?
   /// The dialect `format.render` is asked for: `plain`, `discord`, `markdown`, …
   public var dialect: String?
@@ -25,6 +30,7 @@ public struct Capabilities: Codable, Sendable, Equatable {
   public var idempotencyKey: Bool?
   /// `message.lookup` finds a message by key.
   public var lookup: Bool?
+  /// Wants to be told the menu of commands: `commands.changed`.
   public var commandsMenu: Bool?
   /// Wants to be told how each message ended: `message.settled`.
   public var outcomes: Bool?
@@ -53,7 +59,7 @@ public struct Capabilities: Codable, Sendable, Equatable {
   }
 }
 
-/// What a platform counts when it limits the length of a text.
+/// The capabilities as the host uses them.
 extension Capabilities {
   /// With every number brought within what can be worked with; buttons that could hold nothing are no buttons.
   package var sensible: Capabilities {
@@ -72,7 +78,7 @@ extension Capabilities {
   }
 }
 
-/// What a message's length is measured in.
+/// The unit in which the length of a text is measured.
 public enum LengthUnit: String, Codable, Sendable, CaseIterable {
   case utf8, utf16, scalars, graphemes
 
@@ -86,19 +92,26 @@ public enum LengthUnit: String, Codable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a text is at most this long. Cheap for short text, whose bytes, the smallest unit, are few enough.
+  /// Reports whether a text is at most this long. Cheap for short text, whose bytes, the smallest unit, are few enough.
   public func isWithin(_ limit: Int, _ text: some StringProtocol) -> Bool {
     text.utf8.count <= limit || count(text) <= limit
   }
 }
 
+/// The limits of a messenger's buttons. The host uses none where `rows`, `perRow` or `labelLength` is less than 1, or
+/// `idLength` less than 20.
 public struct ButtonLimits: Codable, Sendable, Equatable {
   /// The host's ids are as long as this.
   package static let leastIDLength = 20
 
+  /// The most rows below one message; more than 100 count as 100.
   public var rows: Int
+  /// The most buttons in a row; more than 100 count as 100.
   public var perRow: Int
+  /// The longest label, in characters; more than 10,000 count as 10,000.
   public var labelLength: Int
+  /// The longest id of a button, in bytes of UTF-8. Menus of sessions need 40, *Run again* 6 more than the message's
+  /// id.
   public var idLength: Int
 
   public init(rows: Int, perRow: Int, labelLength: Int, idLength: Int) {

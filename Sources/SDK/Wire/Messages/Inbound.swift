@@ -1,11 +1,15 @@
 /// A place where people talk: a direct message, a channel or a thread.
 public struct Conversation: Codable, Sendable, Hashable {
+  /// The kind of a place: direct messages, a channel, or a thread, which has a `parent`.
   public enum Kind: String, Codable, Sendable { case dm, channel, thread }
 
+  /// The platform's id, unique within the messenger's instance.
   public var id: String
+  /// The kind; the host gives the agent the sender's name only in channels and threads.
   public var kind: Kind
   /// The channel a thread belongs to.
   public var parent: String?
+  /// The platform's name for the place; `nil` where there is none.
   public var title: String?
   /// Where a session begun here works. Heeded only from a terminal of the daemon's own user.
   public var directory: String?
@@ -21,10 +25,15 @@ public struct Conversation: Codable, Sendable, Hashable {
   }
 }
 
+/// The author of a message, or the person who used a button, command or reaction.
 public struct Sender: Codable, Sendable, Hashable {
+  /// The platform's id, which `auth.users` may list.
   public var id: String
+  /// The name that people and the agent are shown.
   public var name: String
+  /// The platform's roles of the sender, which `auth.roles` may list; `nil` counts as none.
   public var roles: [String]?
+  /// The sender is a bot, which the host does not authorise.
   public var bot: Bool?
 
   public init(id: String, name: String, roles: [String]? = nil, bot: Bool? = nil) {
@@ -37,12 +46,17 @@ public struct Sender: Codable, Sendable, Hashable {
 
 /// A file that came with a message: either `path`, beneath the instance's spool folder, or `url`.
 public struct Attachment: Codable, Sendable, Hashable {
+  /// The platform's id of the file.
   public var id: String
+  /// The file's name, as the platform states it.
   public var name: String
+  /// The MIME type, as the platform claims it; `nil` where it claims none.
   public var mime: String?
   /// In bytes, as the platform claims it.
   public var size: Int?
+  /// The file's absolute path, beneath the instance's spool folder; `nil` for a file that is fetched from `url`.
   public var path: String?
+  /// The address that the contents are fetched from, where there is no `path`.
   public var url: String?
 
   public init(
@@ -57,9 +71,13 @@ public struct Attachment: Codable, Sendable, Hashable {
   }
 }
 
+/// The message that a person's message replies to.
 public struct QuotedMessage: Codable, Sendable, Hashable {
+  /// The platform's id of the quoted message.
   public var id: String
+  /// The name of the quoted message's author; `nil` where the platform does not tell.
   public var sender: String?
+  /// The quoted words, of which the agent is given at most 200 characters. With `nil` the agent is given no quotation.
   public var text: String?
 
   public init(id: String, sender: String? = nil, text: String? = nil) {
@@ -74,8 +92,9 @@ public struct MessageReceived: WireRequest, Equatable {
   public static let method = "message.received"
   public static let replyForm = "{stored: boolean, refused?: boolean}"
 
+  /// The answer of `message.received`, `command.invoked` and `action.invoked`.
   public struct Reply: Codable, Sendable, Equatable {
-    /// False when this message had been received before, or its sender is not allowed.
+    /// False when this message had been received before, is not meant for the bot, or its sender is not allowed.
     public var stored: Bool
     /// The sender is not allowed; a native command or a button is answered so by the plugin.
     public var refused: Bool?
@@ -86,16 +105,24 @@ public struct MessageReceived: WireRequest, Equatable {
     }
   }
 
+  /// The platform's id. A message that is handed over again has the same id, and no other message of the conversation
+  /// has the id.
   public var id: String
   /// Seconds since 1970.
   public var time: Double?
+  /// The place where the message was written.
   public var conversation: Conversation
+  /// The author, who is authorised before anything is stored.
   public var sender: Sender
+  /// The words, at most 1 MiB of UTF-8: the host answers `invalidParams` to more.
   public var text: String
   /// The bot was addressed by name.
   public var mention: Bool?
+  /// The message that this one replies to; `nil` where it replies to none.
   public var replyTo: QuotedMessage?
+  /// The files that came with the message, at most 32: the host answers `invalidParams` to more.
   public var attachments: [Attachment]?
+  /// The words are someone else's: the agent is told so, and no command in them is carried out.
   public var forwarded: Bool?
   /// The plugin's new state, committed together with the message.
   public var state: JSONValue?
@@ -122,9 +149,13 @@ public struct MessageEdited: WireRequest, Equatable {
   public static let method = "message.edited"
   public typealias Reply = Empty
 
+  /// The platform's id of the message that was changed.
   public var id: String
+  /// The place of the message.
   public var conversation: Conversation
+  /// The person who changed the message. Without authorisation the change has no effect.
   public var sender: Sender
+  /// The whole new text, at most 1 MiB of UTF-8: the host answers `invalidParams` to more.
   public var text: String
 
   public init(id: String, conversation: Conversation, sender: Sender, text: String) {
@@ -140,8 +171,12 @@ public struct MessageDeleted: WireRequest, Equatable {
   public static let method = "message.deleted"
   public typealias Reply = Empty
 
+  /// The platform's id of the message that was deleted.
   public var id: String
+  /// The place of the message.
   public var conversation: Conversation
+  /// The person who deleted the message. With `nil`, where the platform does not tell, the message is withdrawn without
+  /// authorisation.
   public var sender: Sender?
 
   public init(id: String, conversation: Conversation, sender: Sender? = nil) {
@@ -157,11 +192,16 @@ public struct CommandInvoked: WireRequest, Equatable {
   public static let replyForm = MessageReceived.replyForm
   public typealias Reply = MessageReceived.Reply
 
+  /// The platform's id of the use of the command. Messages that answer the command have `replyTo`: `command:` and this
+  /// id.
   public var id: String
+  /// The place where the command was used.
   public var conversation: Conversation
+  /// The person who used the command.
   public var sender: Sender
   /// Without the slash.
   public var name: String
+  /// The rest of the command line; `nil` where there is none.
   public var arguments: String?
 
   public init(id: String, conversation: Conversation, sender: Sender, name: String, arguments: String? = nil) {
@@ -178,12 +218,16 @@ public struct CommandComplete: WireRequest, Equatable {
   public static let method = "command.complete"
   public static let replyForm = "{completions: [string]}"
 
+  /// The answer of `command.complete`.
   public struct Reply: Codable, Sendable, Equatable {
+    /// Whole command lines for the text; none for a sender who is not authorised.
     public var completions: [String]
     public init(completions: [String]) { self.completions = completions }
   }
 
+  /// The place where the command is typed.
   public var conversation: Conversation
+  /// The person who types the command.
   public var sender: Sender
   /// With the slash.
   public var text: String
@@ -201,14 +245,17 @@ public struct ActionInvoked: WireRequest, Equatable {
   public static let replyForm = MessageReceived.replyForm
   public typealias Reply = MessageReceived.Reply
 
+  /// The platform's id of the press. Messages that answer the press have `replyTo`: `action:` and this id.
   public var id: String
+  /// The place where the button was pressed.
   public var conversation: Conversation
+  /// The person who pressed the button.
   public var sender: Sender
   /// The opaque id given to the button; for a form, the dialog's.
   public var action: String
   /// The platform's id of the message that bears the button.
   public var message: String?
-  /// What was written into a form.
+  /// The text that was written into a form, at most 1 MiB of UTF-8; `nil` for a button.
   public var text: String?
 
   public init(
@@ -229,6 +276,7 @@ public struct ConversationClosed: WireRequest, Equatable {
   public static let method = "conversation.closed"
   public typealias Reply = Empty
 
+  /// The place; the session of a thread sleeps until the thread's next message.
   public var conversation: Conversation
   /// It is gone for good.
   public var deleted: Bool?
@@ -244,6 +292,7 @@ public struct ConversationReopened: WireRequest, Equatable {
   public static let method = "conversation.reopened"
   public typealias Reply = Empty
 
+  /// The place that is back.
   public var conversation: Conversation
 
   public init(conversation: Conversation) {
@@ -256,9 +305,13 @@ public struct ReactionAdded: WireRequest, Equatable {
   public static let method = "reaction.added"
   public typealias Reply = Empty
 
+  /// The place of the message.
   public var conversation: Conversation
+  /// The person who put the mark.
   public var sender: Sender
+  /// The platform's id of the message.
   public var message: String
+  /// The mark, for example `👍`.
   public var reaction: String
 
   public init(conversation: Conversation, sender: Sender, message: String, reaction: String) {
@@ -276,7 +329,8 @@ public struct ProblemReport: WireRequest, Equatable {
   /// The host shows this many bytes of UTF-8 and cuts the rest: a long report is better than none.
   public static let maximumBytes = 4 * 1024
 
-  /// What is wrong and what to do about it, in words for the person; nil once it is over. Forgotten with the plugin's life.
+  /// The problem and the remedy, in words for the person; `nil` once it is over. The host forgets it when the plugin's
+  /// process ends.
   public var problem: String?
 
   public init(problem: String?) { self.problem = problem }
@@ -289,6 +343,7 @@ public struct StateSave: WireRequest, Equatable {
   /// Largest state, encoded, in bytes.
   public static let maximumBytes = 256 * 1024
 
+  /// Any JSON value, at most `maximumBytes` when encoded: the host answers `invalidParams` to more.
   public var state: JSONValue
 
   public init(state: JSONValue) { self.state = state }

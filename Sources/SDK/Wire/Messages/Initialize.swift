@@ -5,7 +5,9 @@ public struct InitializeRequest: WireRequest {
     "{protocolVersion: integer, name: string, version: string, kinds: [string], capabilities: Capabilities, problem?: string}"
   public typealias Reply = InitializeReply
 
+  /// The versions of the protocol that the host speaks; the plugin chooses the highest that it speaks, too.
   public var protocolVersions: [Int]
+  /// The program that is the plugin's host.
   public var host: HostDescription
   /// Unique among this daemon's instances, for example `discord/work`.
   public var instance: String
@@ -32,8 +34,11 @@ public struct InitializeRequest: WireRequest {
   }
 }
 
+/// The program that is a plugin's host.
 public struct HostDescription: Codable, Sendable, Equatable {
+  /// The program's name, for example `pi-relayd`.
   public var name: String
+  /// The version of the program, not of the protocol.
   public var version: String
 
   public init(name: String, version: String) {
@@ -42,11 +47,17 @@ public struct HostDescription: Codable, Sendable, Equatable {
   }
 }
 
+/// The answer of `initialize`.
 public struct InitializeReply: Codable, Sendable, Equatable {
+  /// The version of the protocol that the plugin chose.
   public var protocolVersion: Int
+  /// The plugin's name, for logs and status.
   public var name: String
+  /// The plugin's own version, for logs and status.
   public var version: String
+  /// The kinds of work that the plugin does; the host ignores kinds that it does not know.
   public var kinds: [PluginKind]
+  /// The facts that the host adapts its requests to.
   public var capabilities: Capabilities
   /// The problem that keeps the plugin from its work, until `problem.report` says otherwise.
   public var problem: String?
@@ -64,19 +75,25 @@ public struct InitializeReply: Codable, Sendable, Equatable {
   }
 }
 
-/// What a plugin is for. An open set: a kind this host does not know is ignored.
+/// A purpose that a plugin serves. An open set: a kind this host does not know is ignored.
 public struct PluginKind: RawRepresentable, Hashable, Codable, Sendable {
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
 
+  /// Hands over people's messages, and shows the host's. The host refuses `message.received` and the like from plugins
+  /// without this kind.
   public static let messenger = PluginKind(rawValue: "messenger")
+  /// Answers the requests that `Capabilities.services` lists.
   public static let service = PluginKind(rawValue: "service")
+  /// Does work of its own, and is neither a messenger nor a service.
   public static let observer = PluginKind(rawValue: "observer")
 }
 
 /// One complaint about a configuration subtree. `path` is dotted and relative to the subtree.
 public struct ConfigurationProblem: Codable, Sendable, Equatable {
+  /// The dotted path of the setting; empty for the subtree itself.
   public var path: String
+  /// The complaint, worded to follow the path: `is missing`.
   public var message: String
 
   public init(path: String, message: String) {

@@ -1,9 +1,13 @@
+/// A button below a message. Pressing it sends `action.invoked`.
 public struct Button: Codable, Sendable, Hashable {
+  /// The look of a button, for platforms that have several.
   public enum Style: String, Codable, Sendable { case primary, secondary, success, danger }
 
   /// Opaque; comes back in `action.invoked`.
   public var id: String
+  /// The text on the button, at most `ButtonLimits.labelLength` characters.
   public var label: String
+  /// The look; `nil` leaves it to the messenger.
   public var style: Style?
 
   public init(id: String, label: String, style: Style? = nil) {
@@ -13,8 +17,9 @@ public struct Button: Codable, Sendable, Hashable {
   }
 }
 
-/// What became of a send: the platform's own id of the message.
+/// The result of a send: the platform's own id of the message.
 public struct Receipt: Codable, Sendable, Equatable {
+  /// The platform's id of the message, by which the host changes it later. No other message of the conversation has it.
   public var message: String
 
   public init(message: String) { self.message = message }
@@ -33,7 +38,7 @@ public struct EditReceipt: Codable, Sendable, Equatable {
   }
 }
 
-/// What a message is to the person who reads it. Lets a messenger style or mute it; an unknown one is plain text.
+/// The role of a message for the person who reads it. Lets a messenger style or mute it; an unknown one is plain text.
 public struct MessageRole: RawRepresentable, Hashable, Codable, Sendable {
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
@@ -42,7 +47,7 @@ public struct MessageRole: RawRepresentable, Hashable, Codable, Sendable {
   public static let answer = MessageRole(rawValue: "answer")
   /// Something the relay itself says: an acknowledgement, a command's output, a problem.
   public static let notice = MessageRole(rawValue: "notice")
-  /// What tools did.
+  /// The agent's tool calls.
   public static let tools = MessageRole(rawValue: "tools")
   /// A question that waits for an answer.
   public static let dialog = MessageRole(rawValue: "dialog")
@@ -57,11 +62,15 @@ public struct MessageSend: WireRequest, Equatable {
 
   /// Idempotency key: the same key never makes two messages.
   public var key: String
+  /// The id of the conversation.
   public var conversation: String
+  /// The whole text, in the messenger's dialect.
   public var text: String
+  /// The role, by which a messenger may style or mute the message; `nil` where the host states none.
   public var role: MessageRole?
   /// `command:` or `action:` and the id of the native command or the press of a button that this answers.
   public var replyTo: String?
+  /// Rows of buttons, within `Capabilities.buttons`; `nil` for none, and for messengers without them.
   public var buttons: [[Button]]?
   /// The text will still grow by `message.edit`.
   public var streaming: Bool?
@@ -85,10 +94,15 @@ public struct MessageEdit: WireRequest, Equatable {
   public static let method = "message.edit"
   public typealias Reply = EditReceipt
 
+  /// The id of the conversation.
   public var conversation: String
+  /// The id that the send was answered with.
   public var message: String
+  /// The whole new text, in the messenger's dialect.
   public var text: String
+  /// Rows of buttons, within `Capabilities.buttons`; `nil` for none.
   public var buttons: [[Button]]?
+  /// The text will still grow, or the message be deleted: the messenger may put the change off (`EditReceipt.putOff`).
   public var streaming: Bool?
 
   public init(
@@ -107,7 +121,9 @@ public struct MessageDelete: WireRequest, Equatable {
   public static let method = "message.delete"
   public typealias Reply = Empty
 
+  /// The id of the conversation.
   public var conversation: String
+  /// The id that the send was answered with.
   public var message: String
 
   public init(conversation: String, message: String) {
@@ -121,15 +137,19 @@ public struct MessageSettled: WireRequest, Equatable {
   public static let method = "message.settled"
   public typealias Reply = Empty
 
+  /// The way in which a person's message ended.
   public enum Outcome: String, Codable, Sendable {
     case answered, stopped, failed
     /// A command of the relay or the agent, carried out.
     case handled
   }
 
+  /// The id of the conversation.
   public var conversation: String
-  /// The platform's id of the person's message.
+  /// The platform's id of the person's message; `command:` or `action:` and an id for a native command or the press of
+  /// a button.
   public var message: String
+  /// The way in which the message ended.
   public var outcome: Outcome
 
   public init(conversation: String, message: String, outcome: Outcome) {
@@ -144,13 +164,16 @@ public struct MessageLookup: WireRequest, Equatable {
   public static let method = "message.lookup"
   public static let replyForm = "{message?: string}"
 
+  /// The answer of `message.lookup`.
   public struct Reply: Codable, Sendable, Equatable {
-    /// Nil: no message has this key.
+    /// The platform's id of the message; `nil` when no message has this key.
     public var message: String?
     public init(message: String?) { self.message = message }
   }
 
+  /// The id of the conversation that the message was sent to.
   public var conversation: String
+  /// The key of the send.
   public var key: String
 
   public init(conversation: String, key: String) {
@@ -164,11 +187,17 @@ public struct FileSend: WireRequest, Equatable {
   public static let method = "file.send"
   public typealias Reply = Receipt
 
+  /// Idempotency key: the same key never makes two messages.
   public var key: String
+  /// The id of the conversation.
   public var conversation: String
+  /// The file's absolute path, beneath the instance's spool folder.
   public var path: String
+  /// The name that people are shown.
   public var name: String
+  /// The MIME type; `nil` where it is not known.
   public var mime: String?
+  /// A text to show with the file; `nil` for none.
   public var caption: String?
 
   public init(
@@ -188,14 +217,22 @@ public struct DialogShow: WireRequest, Equatable {
   public static let method = "dialog.show"
   public typealias Reply = Receipt
 
+  /// The kind of answer that is wanted: yes or no, one of several, a line, or a text of several lines.
   public enum Kind: String, Codable, Sendable { case confirm, select, input, editor }
 
+  /// Idempotency key: the same key never makes two messages.
   public var key: String
+  /// The id of the conversation.
   public var conversation: String
+  /// The question's id, by which `action.invoked` hands over a form's text and `dialog.close` ends the question.
   public var dialog: String
+  /// The kind of answer that is wanted.
   public var kind: Kind
+  /// The question, and how to answer it in words.
   public var text: String
+  /// Rows of buttons for the answers; `nil` for a question that wants text, and where the answers are too many.
   public var buttons: [[Button]]?
+  /// The text that a form begins with; `nil` for an empty form.
   public var prefill: String?
   /// Seconds since 1970 after which an answer comes too late.
   public var expires: Double?
@@ -220,9 +257,13 @@ public struct DialogClose: WireRequest, Equatable {
   public static let method = "dialog.close"
   public typealias Reply = Empty
 
+  /// The id of the conversation.
   public var conversation: String
+  /// The id that `dialog.show` was answered with.
   public var message: String
+  /// The question's id.
   public var dialog: String
+  /// The text in place of the question.
   public var text: String
 
   public init(conversation: String, message: String, dialog: String, text: String) {
@@ -238,7 +279,9 @@ public struct TypingSet: WireRequest, Equatable {
   public static let method = "typing.set"
   public typealias Reply = Empty
 
+  /// The id of the conversation.
   public var conversation: String
+  /// True while the agent works; the messenger renews its indicator until this is false.
   public var active: Bool
 
   public init(conversation: String, active: Bool) {
@@ -247,13 +290,16 @@ public struct TypingSet: WireRequest, Equatable {
   }
 }
 
-/// `reaction.set`
+/// `reaction.set`. Reserved: this version of the host does not send it.
 public struct ReactionSet: WireRequest, Equatable {
   public static let method = "reaction.set"
   public typealias Reply = Empty
 
+  /// The id of the conversation.
   public var conversation: String
+  /// The platform's id of the message.
   public var message: String
+  /// The mark, for example `👀`.
   public var reaction: String
 
   public init(conversation: String, message: String, reaction: String) {
@@ -275,12 +321,14 @@ public struct ConversationOpen: WireRequest, Equatable {
   public init(user: String) { self.user = user }
 }
 
-/// `thread.create`
+/// `thread.create`: a thread beneath a conversation.
 public struct ThreadCreate: WireRequest, Equatable {
   public static let method = "thread.create"
   public static let replyForm = "{conversation: Conversation}"
 
+  /// The answer of `thread.create` and `conversation.open`.
   public struct Reply: Codable, Sendable, Equatable {
+    /// The place that was made or opened.
     public var conversation: Conversation
 
     public init(conversation: Conversation) {
@@ -288,8 +336,11 @@ public struct ThreadCreate: WireRequest, Equatable {
     }
   }
 
+  /// Idempotency key: the same key never makes two threads.
   public var key: String
+  /// The id of the conversation that the thread is made beneath.
   public var conversation: String
+  /// The thread's title.
   public var title: String
 
   public init(key: String, conversation: String, title: String) {
@@ -304,6 +355,7 @@ public struct PresenceSet: WireRequest, Equatable {
   public static let method = "presence.set"
   public typealias Reply = Empty
 
+  /// The text of the activity; `nil` for none.
   public var text: String?
 
   public init(text: String?) {
@@ -316,9 +368,13 @@ public struct CommandsChanged: WireRequest, Equatable {
   public static let method = "commands.changed"
   public typealias Reply = Empty
 
+  /// One command of the menu.
   public struct Command: Codable, Sendable, Equatable {
+    /// The name, without the slash.
     public var name: String
+    /// A short description for the person.
     public var summary: String
+    /// The form of the arguments, for example `<number|name>`; `nil` for a command without any.
     public var arguments: String?
     /// `command.complete` knows what its arguments may be.
     public var completes: Bool?
@@ -331,6 +387,7 @@ public struct CommandsChanged: WireRequest, Equatable {
     }
   }
 
+  /// All commands, which replace the menu that was told before.
   public var commands: [Command]
 
   public init(commands: [Command]) { self.commands = commands }

@@ -3,12 +3,14 @@ public struct FormatRender: WireRequest, Equatable {
   public static let method = "format.render"
   public static let replyForm = "{pieces: [{text: string, consumed: integer, reopen?: string}]}"
 
+  /// A part of the text, rendered for one message.
   public struct Piece: Codable, Sendable, Equatable {
     /// Rendered, within the limit.
     public var text: String
     /// How many UTF-8 bytes of the source this and all earlier pieces show.
     public var consumed: Int
-    /// What must stand before the rest of the source when it is rendered alone: a fence to reopen, or nothing.
+    /// The text that must stand before the rest of the source when that is rendered alone, such as a fence to reopen;
+    /// `nil` for none.
     public var reopen: String?
 
     public init(text: String, consumed: Int, reopen: String? = nil) {
@@ -18,14 +20,20 @@ public struct FormatRender: WireRequest, Equatable {
     }
   }
 
+  /// The answer of `format.render`.
   public struct Reply: Codable, Sendable, Equatable {
+    /// The pieces, in the order of the source.
     public var pieces: [Piece]
     public init(pieces: [Piece]) { self.pieces = pieces }
   }
 
+  /// The source, in Markdown.
   public var text: String
+  /// The dialect of the pieces, one that the service lists in `Capabilities.dialects`.
   public var dialect: String
+  /// The longest piece after rendering, counted in `unit`.
   public var limit: Int
+  /// The unit of `limit`.
   public var unit: LengthUnit
   /// False while the text is still growing: a table that may not be complete is held back.
   public var final: Bool
@@ -44,9 +52,13 @@ public struct FormatTool: WireRequest, Equatable {
   public static let method = "format.tool"
   public static let replyForm = "{lines: [string]}"
 
+  /// A tool call of the agent.
   public struct Call: Codable, Sendable, Equatable {
+    /// The tool's name.
     public var name: String
+    /// The arguments as the agent gave them; null where they are not known.
     public var arguments: JSONValue
+    /// The call failed; `nil` where it did not.
     public var failed: Bool?
 
     public init(name: String, arguments: JSONValue, failed: Bool? = nil) {
@@ -56,12 +68,16 @@ public struct FormatTool: WireRequest, Equatable {
     }
   }
 
+  /// The answer of `format.tool`.
   public struct Reply: Codable, Sendable, Equatable {
+    /// One line for each call, in the order of the calls.
     public var lines: [String]
     public init(lines: [String]) { self.lines = lines }
   }
 
+  /// The calls, in the order in which the lines are shown.
   public var calls: [Call]
+  /// The dialect of the lines, one that the service lists in `Capabilities.dialects`.
   public var dialect: String
 
   public init(calls: [Call], dialect: String) {
@@ -75,8 +91,11 @@ public struct AttachmentsPrepare: WireRequest, Equatable {
   public static let method = "attachments.prepare"
   public static let replyForm = "{images: [{name: string, mime: string, base64Path: string}], text: string}"
 
+  /// An image that was prepared for a model.
   public struct Image: Codable, Sendable, Equatable {
+    /// The name of the image's file.
     public var name: String
+    /// The MIME type, as the service has found it.
     public var mime: String
     /// Where the image's base64 text was written, beneath `outputDir`; the reader removes it.
     public var base64Path: String
@@ -88,7 +107,9 @@ public struct AttachmentsPrepare: WireRequest, Equatable {
     }
   }
 
+  /// The answer of `attachments.prepare`.
   public struct Reply: Codable, Sendable, Equatable {
+    /// The images among the attachments.
     public var images: [Image]
     /// Text to append to the prompt: file contents and mentions of what was left out. Empty when there is none.
     public var text: String
@@ -99,6 +120,7 @@ public struct AttachmentsPrepare: WireRequest, Equatable {
     }
   }
 
+  /// The files, each with a `path` beneath `spoolDir`, or a `url` to fetch.
   public var attachments: [Attachment]
   /// The folder that `path`s must be beneath.
   public var spoolDir: String

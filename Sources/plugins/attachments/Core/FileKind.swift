@@ -1,4 +1,4 @@
-/// What a file is, judged by its bytes; its name and the platform's word for it count for nothing.
+/// The kind of a file, judged by its bytes; its name and the MIME type that the platform states count for nothing.
 package enum FileKind: Equatable, Sendable {
   /// A picture that models take.
   case image(mime: String)

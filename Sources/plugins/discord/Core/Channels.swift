@@ -51,7 +51,7 @@ final class Channels: Sendable {
     return place(channel)
   }
 
-  /// Whether the bot was mentioned there by somebody who may.
+  /// Reports whether an authorised person has mentioned the bot there.
   func hears(_ channel: String) -> Bool { hearsMentions && heard.withLock { $0.contains(channel) } }
 
   /// Somebody who may has mentioned the bot there: what happens to messages there matters, too.
@@ -80,7 +80,7 @@ final class Channels: Sendable {
     return Conversation(id: interaction.channel, kind: .thread, parent: parent)
   }
 
-  /// Whether no other machine that shares the token can be meant.
+  /// Reports that no other machine that shares the token can be meant.
   func isCertain(_ interaction: Interaction) -> Bool {
     own(interaction) != nil && !hears(interaction.channel)
   }
@@ -98,7 +98,7 @@ final class Channels: Sendable {
     return Conversation(id: id, kind: .thread, parent: parent, title: title)
   }
 
-  /// What Discord says about a channel or a thread.
+  /// Learns from Discord's description of a channel or a thread.
   @discardableResult
   func learn(_ channel: JSONValue?) -> Conversation? {
     guard let channel, let id = channel["id"]?.stringValue else { return nil }
@@ -120,7 +120,7 @@ final class Channels: Sendable {
     }
   }
 
-  /// Whether a server has a channel that is configured.
+  /// Reports whether a server has a channel that is configured.
   func areIn(_ guild: JSONValue) -> Bool {
     ["channels", "threads"].contains { list in
       guard case .array(let channels)? = guild[list] else { return false }
@@ -142,7 +142,7 @@ final class Channels: Sendable {
     return servers
   }
 
-  /// Whether several people may read what is said there; where that is not known, they may.
+  /// Reports whether several people may read what is said there; true where that is not known.
   func isShared(_ channel: String) async -> Bool {
     if configured.contains(channel) || known.withLock({ $0[channel] }) != nil { return true }
     if direct.withLock({ $0.values.contains(channel) }) { return false }

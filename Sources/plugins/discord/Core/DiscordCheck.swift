@@ -43,7 +43,7 @@ package enum DiscordCheck {
     return findings
   }
 
-  /// Who else answers with this token, where this one does.
+  /// Names another daemon that answers with this token where this one does.
   private static func others(_ state: DiscordState) -> [CheckRequest.Finding] {
     let now = Date().timeIntervalSince1970
     guard let other = state.other, now - other.time < memory else { return [] }

@@ -9,7 +9,7 @@ enum DiscordMessages {
   /// - Parameter me: the bot's own id.
   /// - Returns: nil for what is no person's message.
   static func received(_ data: JSONValue, in conversation: Conversation, me: String?) -> MessageReceived? {
-    // What Discord says itself, as that a thread has been made, comes as a message of who did it.
+    // A notice of Discord's own, for example that a thread was made, comes as a message of the person who caused it.
     guard [nil, 0, 19].contains(data["type"]?.intValue), let id = data["id"]?.stringValue,
       let sender = sender(data)
     else { return nil }
@@ -33,7 +33,7 @@ enum DiscordMessages {
     data["id"]?.stringValue.map { MessageDeleted(id: $0, conversation: conversation) }
   }
 
-  /// Whether a message mentions the bot or replies to it.
+  /// Reports whether a message mentions the bot or replies to it.
   static func isAddressed(_ data: JSONValue, _ me: String?) -> Bool {
     guard let me else { return false }
     if data["referenced_message"]?["author"]?["id"]?.stringValue == me { return true }

@@ -4,7 +4,7 @@ internal import RelayConcurrency
 internal import RelayHTTP
 internal import RelayWire
 
-// What the host says.
+// The host's requests.
 extension DiscordMessenger {
   private func content(_ text: String, _ components: JSONValue = []) -> [String: JSONValue] {
     // An agent's words ping nobody.
@@ -15,7 +15,7 @@ extension DiscordMessenger {
     let body = content(request.text, Components.rows(request.buttons))
     if let interaction = request.replyTo {
       if let message = try await reply(body, to: interaction) { return Receipt(message: message) }
-      // What was for one pair of eyes is not for all.
+      // An answer for one person alone must not be shown to all.
       if await channels.isShared(request.conversation) {
         let late = "The answer to a command came too late to be shown to you alone; use the command again."
         return try await create(content(late), key: request.key, in: request.conversation)

@@ -74,7 +74,8 @@ package actor DiscordMessenger {
   /// Stays connected until cancelled.
   package func run() async throws {
     let gateway = GatewayClient(
-      // Who does not know who it is must be told anew: it could not tell when it is mentioned.
+      // A plugin that does not know the bot's own id begins a new session, which tells it: without the id it could not
+      // tell when the bot is mentioned.
       rest, resuming: settings.mentions == true && state.me == nil ? nil : state.gateway,
       arrived: { [interactions] event in
         switch event.name {
@@ -162,8 +163,8 @@ package actor DiscordMessenger {
     if event.session.sequence - keptSequence >= Self.keepEvery { try await keep() }
   }
 
-  /// What the next life goes on from. While it is being fetched what was missed there is no session to be resumed: the
-  /// next life fetches again. And what is under way is told again.
+  /// The state from which the next process goes on. While missed messages are being fetched the state holds no session
+  /// to resume: the next process fetches them again. Events that are under way come again.
   private func storable(_ state: DiscordState) -> JSONValue {
     var state = state
     state.gateway = before == nil ? session : nil
@@ -216,7 +217,7 @@ package actor DiscordMessenger {
     next.seen.saw(message.id, in: place.id, keeping: settings.channels ?? [])
     message.state = storable(next)
     let reply = try await host.received(message)
-    // What strangers write leaves no trace.
+    // Messages of strangers leave no trace.
     if reply.refused != true {
       state.seen.saw(message.id, in: place.id, keeping: settings.channels ?? [])
       if isAddressed { channels.hear(place.id) }

@@ -2,7 +2,7 @@ internal import MessengerKit
 internal import PluginSDK
 internal import RelayConcurrency
 
-/// What the developer portal and the servers say about the bot: for the set-up and for `doctor`.
+/// The developer portal's and the servers' facts about the bot: for the set-up and for `doctor`.
 struct DiscordPortal: Sendable {
   /// With the message content, or as an unverified bot has it.
   private static let contentFlags = 1 << 18 | 1 << 19
@@ -49,7 +49,7 @@ struct DiscordPortal: Sendable {
 
   // MARK: - Permissions
 
-  /// What the bot may not do in a channel, by name.
+  /// The permissions that the bot lacks in a channel, by name.
   func missing(in channel: String) async throws(RESTError) -> (channel: String, missing: [String]) {
     let place = try await rest.ask(.channel(channel))
     let name = place["name"]?.stringValue ?? channel

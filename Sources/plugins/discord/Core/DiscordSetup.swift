@@ -94,7 +94,7 @@ package struct DiscordSetup: Sendable {
     ) { try await areSeen($0, portal) }
   }
 
-  /// Whether the bot sees all of these; says what it lacks in each.
+  /// Reports whether the bot sees all of these channels, and tells the person what the bot lacks in each.
   private func areSeen(_ channels: [String], _ portal: DiscordPortal) async throws -> Bool {
     var areSeen = true
     for channel in channels {

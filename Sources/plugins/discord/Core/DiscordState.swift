@@ -1,8 +1,8 @@
 internal import MessengerKit
 internal import RelayWire
 
-/// What the host keeps for the next life of the plugin: where the gateway's stream stands, and the last message seen in
-/// each conversation.
+/// The state that the host keeps for the next start of the plugin: the position in the gateway's stream, and the last
+/// message seen in each conversation.
 struct DiscordState: Sendable {
   var gateway: GatewaySession?
   /// The bot's own id, which Discord does not tell again where a session is resumed.

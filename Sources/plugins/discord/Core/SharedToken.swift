@@ -19,7 +19,7 @@ struct SharedToken: Sendable {
   /// The same for the same key.
   func nonce(of key: String) -> String { "r\(mark).\(key.filter { $0 != "-" }.suffix(Self.keyLength))" }
 
-  /// Whether a message is one that another installation of this program has sent.
+  /// Reports whether another installation of this program has sent a message.
   func isAnothers(_ data: JSONValue, me: String?) -> Bool {
     guard let me, data["author"]?["id"]?.stringValue == me, let nonce = data["nonce"]?.stringValue else { return false }
     let isMarked = nonce.first == "r" && nonce.dropFirst(mark.count + 1).first == "."

@@ -5,7 +5,7 @@ struct Fence: Equatable {
   /// The opening line without its newline, as it is repeated where the block goes on in another message.
   let opener: String
 
-  /// What closes it.
+  /// The text of the line that closes the fence.
   var closer: String { String(repeating: String(character), count: length) }
 
   static let longestOpener = 60
@@ -30,7 +30,7 @@ struct Fence: Equatable {
     opener = String(repeating: "`", count: length)
   }
 
-  /// Whether a line closes this fence: the same character, at least as many, nothing else.
+  /// Reports whether a line closes this fence: the same character, at least as many, nothing else.
   func isClosed(by line: some StringProtocol) -> Bool {
     guard let (character, length, info) = Self.run(line) else { return false }
     return character == self.character && length >= self.length && info.allSatisfy(\.isWhitespace)

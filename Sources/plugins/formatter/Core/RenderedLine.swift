@@ -8,7 +8,8 @@ struct RenderedLine: Equatable {
   var fence: Fence?
   /// It is the fence line that opens or closes a block.
   var isFenceLine = false
-  /// What must precede the source behind this line when it is rendered alone; nil: the fence, if any.
+  /// The text that must precede the source behind this line when that is rendered alone; `nil` stands for the fence, if
+  /// any.
   var reopen: String?
   /// Where the text begins in the source, if the source stands behind it byte for byte; nil for rendered lines.
   var start: Int?

@@ -47,7 +47,7 @@ package struct Splitter {
 
   // MARK: - Length
 
-  /// What stands before the first line when the piece begins inside a code block.
+  /// The text before the first line when the piece begins inside a code block.
   private func opening(_ first: RenderedLine?) -> String {
     guard let first, !first.isFenceLine, let fence = first.fence else { return "" }
     // A long language name is not worth repeating in a short message.
@@ -207,7 +207,7 @@ enum LineCut {
 }
 
 extension LengthUnit {
-  /// Whether a text is no longer than `room`, looking no further than needed.
+  /// Reports whether a text is no longer than `room`, looking no further than needed.
   func isAtMost(_ room: Int, _ text: Substring) -> Bool {
     // No unit counts more than bytes.
     if text.utf8.count <= room { return true }

@@ -135,7 +135,7 @@ actor IRCConnection {
     return found
   }
 
-  /// Whether who bears a nick just now has this id.
+  /// Reports whether the person who bears a nick just now has this id.
   func bears(_ nick: String, _ wanted: String) async -> Bool {
     await person(nick).map { id(of: $0.source, $0.account) == wanted } ?? false
   }

@@ -70,7 +70,7 @@ enum IRCText {
       .filter { !$0.isControl }
   }
 
-  /// Whether `nick!user@host` matches a pattern with `*` and `?`; case counts nothing.
+  /// Reports whether `nick!user@host` matches a pattern with `*` and `?`; case counts nothing.
   static func matches(_ source: String, mask: String) -> Bool {
     let pattern = mask.replacing("\\", with: "\\\\").replacing("[", with: "\\[")
     return fnmatch(pattern.lowercased(), source.lowercased(), 0) == 0

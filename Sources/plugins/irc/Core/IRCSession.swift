@@ -1,5 +1,4 @@
-/// What is said to a server and understood of it, from the first line on: registration, capabilities, nick and channels. A pure
-/// value.
+/// The exchange with a server, from the first line on: registration, capabilities, nick and channels. A pure value.
 struct IRCSession: Sendable {
   /// https://ircv3.net/irc/ — asked for where the server has them.
   private static let wanted: Set<String> = [

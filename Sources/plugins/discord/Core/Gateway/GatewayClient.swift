@@ -7,8 +7,8 @@ internal import RelayWire
 
 /// Stays connected to the gateway: resumes where that is possible, and identifies as rarely as it must.
 actor GatewayClient {
-  /// What a person has to mend is tried again this rarely: each try costs one of the day's thousand connections, and
-  /// past them Discord resets the token.
+  /// The pause after a refusal that only a person can resolve: each try costs one of the day's thousand connections,
+  /// and past them Discord resets the token.
   private static let pauseAfterRefusal: Duration = .seconds(3_600)
 
   private let rest: RESTClient
@@ -23,7 +23,7 @@ actor GatewayClient {
   private var session: GatewaySession?
   private var backoff = ReconnectBackoff()
   private var connection: GatewayConnection?
-  /// What the bot shows as its activity.
+  /// The text of the bot's activity.
   private var presence: String?
   /// Connections in a row that were of no use.
   private var useless = 0
@@ -132,13 +132,13 @@ actor GatewayClient {
         return ending
       }
       var ending = GatewayEnding.resume
-      // What cannot be handed over ends the connection, too.
+      // An event that cannot be handed over ends the connection, too.
       while let one = try await group.next() { if let one { ending = one } }
       return (ending, await connection.usefulSince)
     }
   }
 
-  /// What the bot shows as its activity, now and after every new connection.
+  /// Shows a text as the bot's activity, now and after every new connection.
   func show(presence text: String?) async {
     presence = text
     await connection?.show(presence: text)

@@ -1,6 +1,6 @@
 internal import RelayHTTP
 
-/// What is to be done after a connection to the gateway has ended.
+/// The action to take after a connection to the gateway has ended.
 ///
 /// https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 enum GatewayEnding: Equatable {

@@ -1,6 +1,7 @@
 internal import RelayWire
 
-/// What Discord needs to go on with a session where it broke off. Kept by the host, so that a restarted plugin resumes.
+/// The data that Discord needs to resume a session where it broke off. The host keeps it, so that a restarted plugin
+/// resumes.
 struct GatewaySession: Codable, Equatable, Sendable {
   var id: String
   /// Of the last event that was handled, not merely received.
@@ -32,7 +33,7 @@ struct GatewaySession: Codable, Equatable, Sendable {
   }
 }
 
-/// What has happened at Discord.
+/// An event at Discord.
 struct GatewayEvent: Sendable {
   var name: String
   var data: JSONValue

@@ -112,7 +112,7 @@ actor CommandMenu {
     ]
   }
 
-  /// What of a list of commands is ours to say; Discord adds to it.
+  /// The parts of a list of commands that the relay states; Discord adds others.
   private static func essence(_ commands: JSONValue) -> Set<String> {
     guard case .array(let commands) = commands else { return [] }
     return Set(

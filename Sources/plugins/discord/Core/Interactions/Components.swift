@@ -8,7 +8,7 @@ enum Components {
   static let limits = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
   /// More buttons than this are a select menu.
   private static let mostButtons = 10
-  /// What a select menu holds.
+  /// The most options of a select menu.
   private static let mostOptions = 25
   private static let longestTitle = 45
   private static let longestPrefill = 4_000

@@ -32,7 +32,7 @@ struct Interaction: Sendable {
 
   var isCommand: Bool { if case .command = kind { true } else { false } }
 
-  /// What the host calls it.
+  /// The host's name for the interaction.
   var key: String { (isCommand ? "command:" : "action:") + id }
 
   /// Nil for what is none of ours.
@@ -85,7 +85,7 @@ struct Interaction: Sendable {
     return options.first?["value"]?.stringValue ?? ""
   }
 
-  /// What was written into the only field of a form.
+  /// The text that was written into the only field of a form.
   private static func written(_ rows: JSONValue?) -> String? {
     guard case .array(let rows)? = rows else { return nil }
     for row in rows {

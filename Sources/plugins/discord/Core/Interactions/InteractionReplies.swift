@@ -12,7 +12,7 @@ actor InteractionReplies {
     let token: String
     let isPrivate: Bool
     let until: ContinuousClock.Instant
-    /// What stands for "is thinking…" and is to be replaced by the first answer.
+    /// Discord shows "is thinking…", which the first answer replaces.
     var isThinking: Bool
   }
 

@@ -7,7 +7,7 @@ internal import RelayWire
 /// Takes interactions to the host. Each is acknowledged as it arrives, for Discord waits three seconds; it is handed over in
 /// the order of events, and answered by what the host says.
 actor Interactions {
-  /// What became of an acknowledgement.
+  /// The result of an acknowledgement.
   enum Acknowledgement: Sendable {
     case taken
     /// Somebody else has answered it, or this plugin in an earlier life.
@@ -33,7 +33,7 @@ actor Interactions {
   private let taskScope: TaskScope
   nonisolated let replies: InteractionReplies
   private let arrivals = Locked<[String: Arrival]>([:])
-  /// What arrives now happened before this life, and an earlier one may have acknowledged it.
+  /// Arriving interactions happened before this process started, and an earlier process may have acknowledged them.
   private let isReplay = Locked(true)
   nonisolated let forms = OpenForms()
 
@@ -45,7 +45,7 @@ actor Interactions {
     replies = InteractionReplies(rest)
   }
 
-  /// What has been missed has been told: what arrives from now on happens now.
+  /// Notes that everything missed has been received: interactions that arrive from now on happen now.
   nonisolated func connected() { isReplay.withLock { $0 = false } }
 
   // MARK: - At once
@@ -149,7 +149,7 @@ actor Interactions {
     return false
   }
 
-  /// What is used elsewhere concerns the person's direct messages.
+  /// Takes an interaction that was used elsewhere: it concerns the person's direct messages.
   private func takeElsewhere(_ interaction: Interaction, _ arrival: Arrival) async throws {
     // Here what is not ours for certain is another machine's: one of before, too, was told again.
     guard await arrival.acknowledgement.value == .taken, await open(interaction, arrival) else { return }

@@ -97,7 +97,7 @@ actor RESTClient {
     let isShared = response.status == 429 && headers["x-ratelimit-scope"] == "shared"
     if [401, 403, 429].contains(response.status), !isShared { await countInvalid() }
     if response.status == 429 {
-      // What does not come through Discord's proxy, or is no JSON, comes from what stands before Discord.
+      // An answer that did not come through Discord's proxy, or is no JSON, comes from a server in front of Discord.
       guard let seconds = words["retry_after"]?.doubleValue, headers["via"] != nil else {
         await requests.learn { $0.refusedAll(for: Self.pauseAfterBlock, now: $1) }
         throw .blocked

@@ -7,7 +7,7 @@ extension RESTError {
   /// The failure in words.
   var words: String { asDeliveryFailure.wireError.message }
 
-  /// What a refusal means to who reads it.
+  /// The meaning of a refusal for the person who reads it.
   ///
   /// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
   private static func explained(_ code: Int) -> String? {
