@@ -211,7 +211,7 @@ package final class PiConnection: Sendable {
   /// Why pi ended, in the words of its standard error.
   package var lastError: String? { excerpt.withLock { $0.lastError } }
 
-  /// Whether pi repeats the whole message in every update (older releases); nil while unknown.
+  /// Older releases of pi repeat the whole message in every update; `nil` while it is unknown which this is.
   package var sendsWholeMessages: Bool? { stream.withLock { $0.sendsWholeMessages } }
 
   /// Nobody listens any more: who waits for an answer is told.

@@ -42,7 +42,7 @@ package struct SessionLaunch {
       : [file]
   }
 
-  /// True where pi has written nothing of the session; false where pi may keep it in another place.
+  /// The absence of a session file: true where pi has written nothing, false where pi may keep it in another place.
   package var hasSavedNothing: Bool { isPlaceKnown && !sessionFiles.contains { access($0, F_OK) == 0 } }
 
   /// Sees to it that pi finds what it needs.

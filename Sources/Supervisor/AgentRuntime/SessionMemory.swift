@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// What an assistant's session remembers: a folder of its own, in which pi keeps what was said, and which does not last.
+/// The transcript of an assistant's session: a folder of its own, which pi writes and which does not last.
 package struct SessionMemory: Sendable, Equatable {
   package enum Span: Sendable, Equatable {
     /// The next message begins anew.
@@ -32,7 +32,7 @@ package struct SessionMemory: Sendable, Equatable {
     }.max()
   }
 
-  /// Whether the next message begins anew.
+  /// The next message begins without a transcript.
   package func isOver(now: Double) -> Bool {
     guard let lastUse else { return false }
     switch span {
@@ -55,7 +55,7 @@ package struct SessionMemory: Sendable, Equatable {
   package static let marker = ".pi-relay-session"
 
   private static func mark(_ folder: String) {
-    // One that cannot be marked stays when its time is over.
+    // A folder that cannot be marked stays when its time is over.
     let descriptor = open("\(folder)/\(marker)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
   }

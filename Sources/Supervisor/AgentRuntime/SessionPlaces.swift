@@ -25,7 +25,7 @@ package actor SessionPlaces {
 
   var waitingCount: Int { waiting.count }
 
-  /// Whether the next to start has to wait.
+  /// The next to start has to wait.
   private var hasNoRoom: Bool { isFull || starting.count >= maximumStarting }
 
   /// Waits for a slot to start in, unless the request is cancelled. `started` must follow, and `release` when the agent has

@@ -1,7 +1,7 @@
 internal import AgentRuntime
 internal import PiRPC
 
-/// What a session knows of its agent, beyond the state of the process. A pure value.
+/// The facts that a session knows of its agent, beyond the state of the process. A pure value.
 struct AgentFacts {
   /// The program that was started last.
   private(set) var program: AgentProgram?
@@ -11,7 +11,7 @@ struct AgentFacts {
   private(set) var commands: [PiCommandList.Command]?
   /// How often the agent exited in the middle of a run.
   private(set) var restarts = 0
-  /// Whether this pi says `agent_settled`; `nil` while unknown.
+  /// This release of pi sends `agent_settled`; `nil` while unknown.
   private(set) var settles: Bool?
   /// An agent of an earlier daemon may not have exited yet.
   private(set) var mayHavePredecessor: Bool

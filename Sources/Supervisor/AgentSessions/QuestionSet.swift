@@ -45,7 +45,7 @@ struct QuestionSet {
 
   var ownIDs: [String] { Array(own.keys) }
 
-  /// Whether the message at the head waits for a person's decision, and everything behind it does too.
+  /// The message at the head waits for a person's decision, and everything behind it does too.
   var awaitsDecision: Bool { own.values.contains { $0.question != .silence } }
 
   /// The open question about an agent that says nothing.

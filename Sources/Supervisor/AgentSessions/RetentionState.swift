@@ -22,7 +22,7 @@ struct RetentionState {
 
   mutating func forgotten() { mustForget = false }
 
-  /// Whether the session may end because it has had nothing to do for so long.
+  /// The session has had nothing to do for so long that it may end.
   func isUnused(for limit: Duration, now: Double) -> Bool {
     guard let memory, memory.span != .kept else { return false }
     return now - (memory.lastUse ?? lastWork) >= limit / .seconds(1)

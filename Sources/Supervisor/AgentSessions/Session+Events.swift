@@ -8,7 +8,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
 
-// What pi says, turned into what watchers are told and into the end of runs.
+// Turns the events of pi into events for watchers and into the end of runs.
 extension Session {
   func listen(to connection: PiConnection, slot: AgentSlot) async {
     while let item = await connection.incoming.next() {
@@ -33,7 +33,7 @@ extension Session {
   }
 
   private func ended(_ connection: PiConnection, _ exit: ChildExit) {
-    // One that was told to go has been accounted for.
+    // An agent that was told to exit has been accounted for.
     guard agent.exited(connection) else { return }
     withdrawDialogs("the agent has ended")
     current.reportEnd(.died(exit, connection.lastError))
@@ -44,7 +44,7 @@ extension Session {
     if case .agentStart = event, let run = current.run {
       agent.runStarted()
       emit(.agentStarted)
-      // What was queued inside pi runs on after an abort; it is stopped too.
+      // Messages that pi had queued itself run on after an abort; they are stopped too.
       if run.aborting { taskScope.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
     }
     facts.note(event)

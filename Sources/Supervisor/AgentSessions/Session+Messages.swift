@@ -6,7 +6,7 @@ package import RelayModel
 internal import RelayStore
 internal import RelayTransport
 
-// What people give to a session: messages, one of which is with pi at a time, and changes of those that wait.
+// Messages of people, one of which is with pi at a time, and changes of those that wait.
 extension Session {
   package enum Enqueued: Sendable, Equatable {
     /// Work begins at once.
@@ -54,7 +54,7 @@ extension Session {
     // An idle pi would keep the text for its next prompt: only a run that has begun and not ended takes it now.
     guard current.run?.takesSteering == true, let connection else { return .refused }
     let prepared = await prepared(prompt)
-    // What the model cannot take goes the other way, where the person is told.
+    // A message that the model cannot take is queued instead, where the person is told.
     guard current.run?.takesSteering == true, self.connection === connection, facts.refusal(of: prepared) == nil else {
       return .refused
     }

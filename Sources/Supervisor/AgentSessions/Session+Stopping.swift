@@ -49,7 +49,7 @@ extension Session {
     }
   }
 
-  /// Whether the message whose turn it is may still be given to the agent.
+  /// The message whose turn it is may still be given to the agent.
   var isTurnWanted: Bool { phase.isOpen && current.run?.prompt.life.evidence.interruption == nil }
 
   // MARK: - The session

@@ -52,7 +52,7 @@ extension Session {
     return true
   }
 
-  /// Whether the transcript has a message that an earlier process of the agent may have taken.
+  /// Looks in the transcript for a message that an earlier process of the agent may have taken.
   func lookUpTranscript(for prompt: Prompt, _ connection: PiConnection) async -> TranscriptLookup {
     var found = transcript.takeLookup(of: prompt.key)
     if found == nil { found = await lookUp(after: prompt.life.evidence.position, connection) }
@@ -60,7 +60,7 @@ extension Session {
     return .inconclusive
   }
 
-  /// Whether the transcript has a message of the person newer than `position`: then the agent had taken it.
+  /// Looks in the transcript for a message of the person newer than `position`: then the agent had taken it.
   private func lookUp(after position: TranscriptPosition, _ connection: PiConnection) async -> TranscriptLookup {
     let entry: String?
     switch position {

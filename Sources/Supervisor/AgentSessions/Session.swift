@@ -118,7 +118,7 @@ package actor Session {
   /// The agent's own commands, where it has told them.
   package func agentCommands() async -> [PiCommandList.Command] { await toldCommands() ?? [] }
 
-  /// Nil: it does not say.
+  /// - Returns: `nil` where the agent does not tell them.
   package func toldCommands() async -> [PiCommandList.Command]? {
     if facts.commands == nil, let connection,
       let answer = try? await connection.send(.getCommands, within: pi.answerTimeout),

@@ -23,7 +23,7 @@ package actor SessionHost {
   private let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   private var entries: [String: Entry] = [:]
   private var order: [String] = []
-  /// Those that no daemon takes up again: they end with what they were begun for.
+  /// The sessions that no daemon takes up again: each ends with the check that it was begun for.
   package private(set) var passing: [Session] = []
   /// Told what happens in sessions of earlier daemons.
   private var emitOfRestored: @Sendable (String, SessionEvent) -> Void = { _, _ in }

@@ -14,7 +14,7 @@ enum SessionPhase: Sendable, Hashable {
 
   var isOpen: Bool { self == .open || self == .shutdownAnnounced }
 
-  /// Whether messages are left to the next daemon.
+  /// Messages are left to the next daemon.
   var isForShutdown: Bool {
     switch self {
     case .open, .closing: false

@@ -4,7 +4,7 @@ internal import Glibc
 enum SessionRoots {
   /// A folder with its links resolved; nil when it is neither one of the roots nor beneath one, or is no folder.
   static func resolved(_ folder: String, within roots: [String]) -> String? {
-    // What is not named as a whole would depend on where the daemon was started.
+    // A relative path would depend on the directory in which the daemon was started.
     guard folder.hasPrefix("/"), let real = resolved(folder) else { return nil }
     var status = stat()
     guard stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }

@@ -2,7 +2,7 @@ internal import PiRPC
 internal import RelayModel
 internal import RelayStore
 
-/// What is known of the run that a prompt started. A pure value: the session feeds it what pi says.
+/// The run that a prompt started, as far as it is known. A pure value: the session feeds it the events of pi.
 struct SessionRun: Codable {
   enum Verdict: Equatable {
     case goesOn
@@ -41,7 +41,7 @@ struct SessionRun: Codable {
     var error: String?
   }
 
-  /// Whether pi would take a steering message into this run.
+  /// Pi would take a steering message into this run.
   var takesSteering: Bool { started && !hasEnded && !aborting }
 
   /// When this process began to follow the run, on its own clock.
@@ -172,7 +172,7 @@ struct SessionRun: Codable {
     }
   }
 
-  /// Whether an event shows that a run which seemed over goes on.
+  /// An event shows that a run which seemed over goes on.
   static func continues(_ event: PiEvent) -> Bool {
     switch event {
     case .agentStart, .retryStart, .compactionStart: true

@@ -20,7 +20,7 @@ package actor Services {
   private var complained: Set<String> = []
   /// Those whose plugin was ended because nobody needed it.
   private var sleepers: [String: Sleeper] = [:]
-  /// Those that have been called and are not here yet.
+  /// The plugins that have been started on demand and are not connected yet.
   private var waking: Set<String> = []
   /// How many are about to ask something of each, or wait for its answer.
   private var users: [String: Int] = [:]

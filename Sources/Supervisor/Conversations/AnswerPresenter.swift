@@ -143,7 +143,7 @@ final class AnswerPresenter {
         await show(piece.text, streaming: true)
         return
       }
-      // What could not be recorded is tried again with what comes.
+      // Text that could not be recorded is tried again with the text that comes.
       guard await show(piece.text, streaming: false) else { return buffer.flushFailed() }
       buffer.fix(piece, after: consumed)
       if index == pieces.count - 2 { buffer.reopen(with: piece.reopen) }
@@ -175,7 +175,7 @@ final class AnswerPresenter {
       await change(message, to: text, streaming: true, as: nil)
       return true
     }
-    // What it comes to in the end must not get lost: it is recorded while the platform is told. A crash of ours before
+    // The final text must not get lost: it is recorded while the platform is told. A crash of ours before
     // either leaves a message that grows, with all of its text in the checkpoint.
     let mayGoAhead =
       !buffer.isReplaced && throttle.pause(now: now) == .zero && checkpoint?.write(buffer.source) == true

@@ -1,7 +1,7 @@
 package import RelayModel
 package import RelayWire
 
-/// What a conversation is in the middle of showing, for the next program of this process.
+/// The state of what a conversation is showing, for the next program of this process.
 package struct ConversationHandover: Codable, Sendable {
   package var key: ConversationKey
   package var conversation: Conversation

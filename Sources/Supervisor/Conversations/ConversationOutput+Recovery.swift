@@ -5,7 +5,7 @@ internal import RelayStore
 internal import RelayText
 internal import RelayWire
 
-// What an earlier daemon left unfinished in this conversation: nothing stays half shown.
+// Completes the output that an earlier daemon left unfinished in this conversation: nothing stays half shown.
 extension ConversationOutput {
   func resume(_ unfinished: UnfinishedOutbound) async {
     switch unfinished.record.request {

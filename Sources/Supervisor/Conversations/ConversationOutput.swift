@@ -135,13 +135,13 @@ package actor ConversationOutput {
       await say(text, role, buttons: buttons, replyTo: replyTo)
     case .report(let text, let end, let buttons):
       await answer.flushBeforeNotice(in: profile)
-      // What is not stored has not ended: the next daemon goes on with it.
+      // A message whose end is not stored has not ended: the next daemon goes on with it.
       if await say(text, .notice, buttons: buttons, replyTo: end.interaction, ending: end) { await delivery.tell(end) }
     case .change(let message, let text, let buttons, let end):
       await answer.flushBeforeNotice(in: profile)
       if await delivery.change(message, redaction.apply(to: text), buttons, ending: end) { await delivery.tell(end) }
     case .end(let end):
-      // What waits behind it need not wait for the disk: ends that come together share a commit.
+      // The next output need not wait for the disk: ends that come together share a commit.
       if items.isEmpty { return await delivery.end(end) }
       gate.endBegan()
       taskScope.add(on: EventLoop.shared) { [self] in

@@ -90,7 +90,7 @@ package final class DialogBroker: Sendable {
     return record(action.action).map { ($0, $0.read(text)) }
   }
 
-  /// What a button says, as long as its question is open.
+  /// The label of a button, as long as its question is open.
   package func label(ofButton id: String) -> String? {
     if case (_, .answer(_, let label))? = reading(ofButton: id) { label } else { nil }
   }

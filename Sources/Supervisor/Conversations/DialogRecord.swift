@@ -90,7 +90,7 @@ package struct DialogRecord: Codable, Sendable, Equatable {
     case unanswered(why: String)
   }
 
-  /// What stands in place of the question once it is over.
+  /// The text that takes the place of the question once it is over.
   func closing(_ outcome: Outcome, through redaction: Redaction) -> String {
     func line(_ text: String) -> String {
       let whole = redaction.line(text, limit: .max)

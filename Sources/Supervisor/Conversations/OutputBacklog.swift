@@ -2,7 +2,7 @@ internal import AgentSessions
 internal import DequeModule
 internal import PiRPC
 
-/// What waits for a messenger that stays away, kept within bounds: first what only shows that work goes on is let go,
+/// Output that waits for a messenger that stays away, kept within bounds: first signs that work goes on are let go,
 /// then the oldest messages, and the person is told how many.
 enum OutputBacklog {
   /// Items that may wait for one conversation.

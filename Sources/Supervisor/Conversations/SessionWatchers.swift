@@ -75,7 +75,7 @@ package final class SessionWatchers: Sendable {
     }
     if hasMoved || isNew { noteChange() }
     if hasMoved { output.post(.detached) }
-    // What is typed here from now on would answer them: they are to be seen.
+    // Words typed here from now on would answer the open questions, so these are shown.
     if isNew { for record in dialogs.all(of: session) { output.post(.ask(record)) } }
   }
 
@@ -195,7 +195,7 @@ package final class SessionWatchers: Sendable {
     watched.withLock { $0[session]?.watchers[key] != nil }
   }
 
-  /// Whether the conversation is shown what happens in the session now.
+  /// The conversation is shown what happens in the session now.
   package func shows(_ session: String, to key: ConversationKey) -> Bool {
     watched.withLock { $0[session]?.shows(key) == true }
   }

@@ -140,7 +140,7 @@ extension Delivery {
     return await self.record([record], superseding: key) ? await sendRecorded(record) : nil
   }
 
-  /// What an earlier daemon sent, or was about to: nil where it did not arrive, or nobody can tell.
+  /// Looks up the message that an earlier daemon sent, or was about to: `nil` where it did not arrive, or nobody can tell.
   package func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
     let key = unfinished.record.key
     if let message = unfinished.message { return Sent(key: key, message: message) }

@@ -48,7 +48,7 @@ package struct Delivery: Sendable {
 
   /// A message on the platform.
   package struct Sent: Codable, Equatable {
-    /// What it was sent under.
+    /// The key that it was sent under.
     package var key: String
     package var message: String
     /// An earlier try may have arrived too; the text says so, and must go on saying it when it is changed.

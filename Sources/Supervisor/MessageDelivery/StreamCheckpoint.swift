@@ -4,7 +4,7 @@ internal import Glibc
 internal import RelayConcurrency
 internal import RelayWire
 
-/// What growing messages have been made to show, so that the next daemon can bring them to their end.
+/// The text that growing messages show, so that the next daemon can complete them.
 ///
 /// One file for each, written before the platform shows the text and not flushed: a kill of this process does not reach
 /// it. After the machine itself went down its contents may be torn, so they count only under the same boot.
@@ -54,7 +54,7 @@ package final class StreamCheckpoints: Sendable {
       text: String(decoding: rest.dropFirst(), as: UTF8.self), isMarked: rest.first == StreamCheckpoint.marked)
   }
 
-  /// What is sent under this key from now on says that it may be a repeat.
+  /// Sends under this key say from now on that they may be repeats.
   package func mark(_ key: String) {
     let descriptor = open(path(key), O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return log("\(path(key)) cannot be marked: \(String(cString: strerror(errno)))") }
