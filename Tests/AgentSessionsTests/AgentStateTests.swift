@@ -59,7 +59,7 @@ import Testing
   private static let table: [(Event, [String])] = [
     (.beginStart, ["waiting", "waiting", "waiting", "launched", "idle", "working", "compacting", "waiting"]),
     (.launched, ["stopped", "waiting", "launched", "launched", "idle", "working", "compacting", "leaving"]),
-    (.ready, ["stopped", "waiting", "starting", "idle", "idle", "working", "compacting", "leaving"]),
+    (.ready, ["stopped", "waiting", "stopped", "idle", "idle", "working", "compacting", "leaving"]),
     (.launchFailed, ["stopped", "waiting", "starting", "starting", "idle", "working", "compacting", "leaving"]),
     (.startFailed, ["stopped", "stopped", "stopped", "stopped", "idle", "working", "compacting", "leaving"]),
     (.runStarted, ["stopped", "waiting", "starting", "launched", "working", "working", "compacting", "leaving"]),

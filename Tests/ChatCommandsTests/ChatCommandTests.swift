@@ -35,6 +35,8 @@ private final class FakeContext: CommandContext {
   }
 
   func session() async -> Session? { nil }
+  func listing() async -> SessionListing? { nil }
+  func awakeSession() async -> Session? { nil }
   func addressableSessions() async -> AddressableSessions { AddressableSessions(from: nil, among: []) }
   func wake(_ listing: SessionListing) async -> Session? { nil }
   func create(_ request: NewSession) async -> Session { fatalError("no test of this context begins a session") }

@@ -77,8 +77,13 @@ enum AgentState<Process: AnyObject, Request, Slot> {
 
   /// The process has said that it is ready.
   mutating func ready(_ process: Process) {
-    guard case .starting(let slot, let current?) = self, current === process else { return }
-    self = .idle(Holder(process: process, slot: slot))
+    switch self {
+    case .starting(let slot, let current?) where current === process:
+      self = .idle(Holder(process: process, slot: slot))
+    // It has answered and exited at once.
+    case .starting(_, nil): self = .stopped
+    case .stopped, .waiting, .starting, .idle, .working, .compacting, .leaving: break
+    }
   }
 
   /// The process did not become ready: its exit ends no run, as none has begun.

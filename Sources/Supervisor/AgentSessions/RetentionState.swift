@@ -2,7 +2,7 @@ internal import AgentRuntime
 internal import RelayModel
 
 /// How long a session keeps its transcript, and whether it must be cleared now.
-struct RetentionState {
+struct RetentionState: Sendable {
   /// `nil` keeps the transcript indefinitely, where pi keeps it.
   let memory: SessionMemory?
   /// The transcript must be cleared before the next message.

@@ -65,7 +65,7 @@ extension Session {
 
   /// Idle, or in a run of which nothing but events is to come.
   private var isBetweenEvents: Bool {
-    guard let run = current.run else { return agent.isIdle && queue.isEmpty }
+    guard let run = current.run else { return isIdle }
     // One whose turn has ended may be over within a moment, which only this program notices.
     return run.accepted && run.takesSteering && current.isEndAwaited && !queue.hasCompaction
   }

@@ -82,8 +82,8 @@ package actor Session {
     return record
   }
 
-  package var isIdle: Bool { current.run == nil && agent.isIdle && queue.isEmpty }
-  package var isBusy: Bool { current.run != nil || agent.isCompacting || !queue.isEmpty }
+  package var isIdle: Bool { current.isNothing && agent.isIdle && queue.isEmpty }
+  package var isBusy: Bool { !current.isNothing || agent.isCompacting || !queue.isEmpty }
 
   /// True for work that will finish without a person. False while the agent or the session waits for an answer.
   package var isAtWork: Bool { isBusy && questions.isEmpty }

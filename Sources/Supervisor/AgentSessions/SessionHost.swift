@@ -180,6 +180,11 @@ package actor SessionHost {
     }
   }
 
+  /// A session that may have something to tell; `nil` while it sleeps.
+  package func awake(_ id: String) -> Session? {
+    if case .awake(let session)? = entries[id] { session } else { nil }
+  }
+
   /// A session as lists show it. One that sleeps sleeps on.
   package func listing(_ id: String) -> SessionListing? {
     switch entries[id] {
@@ -222,15 +227,28 @@ package actor SessionHost {
       return true
     case .asleep(let record):
       let retention = RetentionState(profile(for: record.role).retention(record), now: restored)
-      guard retention.isUnused(for: limit, now: dependencies.timekeeper.wallTime()) else { return false }
+      let now = dependencies.timekeeper.wallTime()
+      guard await Self.isUnused(retention, for: limit, now: now) else { return false }
+      // It may have been addressed meanwhile.
+      guard case .asleep? = entries[id] else { return await closeIfUnused(id, for: limit) }
       unlist(id)
-      do { try retention.memory?.forget() } catch {
+      do { try await Self.forget(retention) } catch {
         dependencies.log("session \(record.name): what was said could not be removed: \(error)")
       }
       await storeEnd(of: id)
       return true
     }
   }
+
+  // Both read a directory, which must not hold up those who look for a session.
+
+  @concurrent
+  private static func isUnused(_ retention: RetentionState, for limit: Duration, now: Double) async -> Bool {
+    retention.isUnused(for: limit, now: now)
+  }
+
+  @concurrent
+  private static func forget(_ retention: RetentionState) async throws { try retention.memory?.forget() }
 
   package func close(_ session: Session) async {
     unlist(session.id)

@@ -96,10 +96,12 @@ package actor AssistantScheduler {
   private func check(_ host: any AssistantHost) async {
     guard !host.isDraining else { return }
     let number = Int(timekeeper.wallTime())
-    switch await PeriodicCheck.run(number, in: sessions, observing: admission) {
-    case .allWell: log("heartbeat: nothing that the owner must know")
-    case .finding(let text): await host.deliver(finding: text, number: number)
-    case .failed(let problem): log("heartbeat: \(problem)")
+    await PeriodicCheck.run(number, in: sessions, observing: admission) { outcome in
+      switch outcome {
+      case .allWell: log("heartbeat: nothing that the owner must know")
+      case .finding(let text): await host.deliver(finding: text, number: number)
+      case .failed(let problem): log("heartbeat: \(problem)")
+      }
     }
     await reportHealth()
   }

@@ -25,8 +25,13 @@ package enum PeriodicCheck {
 
   /// Asks the agent.
   ///
-  /// - Parameter number: unique to this check.
-  static func run(_ number: Int, in sessions: SessionHost, observing admission: AdmissionController) async -> Outcome {
+  /// - Parameters:
+  ///   - number: unique to this check.
+  ///   - report: called before the session is closed, which may take seconds: a finding must not wait in memory meanwhile.
+  static func run(
+    _ number: Int, in sessions: SessionHost, observing admission: AdmissionController,
+    report: (Outcome) async -> Void
+  ) async {
     let events = Mailbox<SessionEvent>()
     let session = await sessions.heartbeatSession { _, event in
       admission.observe(event)
@@ -36,8 +41,8 @@ package enum PeriodicCheck {
       key: MessageKey(conversation: conversation, id: "\(number)"), text: prompt, typed: prompt)
     var outcome = Outcome.failed("the session did not take the question")
     if await session.enqueue(request) == .next { outcome = await answer(from: events, of: session) }
+    await report(outcome)
     await sessions.closeUnstored(session)
-    return outcome
   }
 
   /// Reads the agent's last words.

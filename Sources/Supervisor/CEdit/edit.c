@@ -18,21 +18,22 @@ static int hidden;
 static int active;
 // The last line was entered and nothing typed since: libedit still holds the old line until the next key.
 static int entered;
+// The entered line, until libedit has the terminal in its own mode again. Before that a key is lost that answers what the line
+// brings about.
+static char *entered_line;
 
 static void take_line(char *text) {
     entered = 1;
     if (text && *text) add_history(text);
-    void (*tell)(const char *) = on_line;
     if (!text) {
-        // What comes next, the shell's prompt for one, does not begin behind ours.
+        // Later output, such as the shell's prompt, does not begin behind ours.
         relay_edit_hide();
         relay_edit_end();
-        if (tell) tell(NULL);
+        if (on_line) on_line(NULL);
         return;
     }
-    char *copy = strdup(text);
-    if (tell && copy) tell(copy);
-    free(copy);
+    free(entered_line);
+    entered_line = strdup(text);
 }
 
 static char *next_completion(const char *text, int state) {
@@ -69,6 +70,11 @@ void relay_edit_read(void) {
     if (!active) return;
     entered = 0;
     rl_callback_read_char();
+    if (!entered_line) return;
+    char *line = entered_line;
+    entered_line = NULL;
+    if (on_line) on_line(line);
+    free(line);
 }
 
 static int display_width(const char *text) {

@@ -17,8 +17,12 @@ package protocol CommandContext: Sendable {
 
   // MARK: Sessions
 
-  /// The session that the conversation talks to.
+  /// The session that the conversation talks to; one that sleeps is woken.
   func session() async -> Session?
+  /// The same session as lists show it; one that sleeps sleeps on.
+  func listing() async -> SessionListing?
+  /// The same session while it is awake; one that sleeps has nothing to tell of its agent.
+  func awakeSession() async -> Session?
   /// The sessions that the conversation may address; it is told of no others.
   func addressableSessions() async -> AddressableSessions
   /// - Returns: `nil` where the session has just been closed.
@@ -63,7 +67,7 @@ extension CommandContext {
   /// - Parameter page: from 1.
   package func menu(page: Int = 1) async -> SessionMenu {
     await SessionMenu(
-      sessions: addressableSessions().statuses(), beginsByWriting: beginsByWriting, current: session()?.id, page: page,
+      sessions: addressableSessions().statuses(), beginsByWriting: beginsByWriting, current: listing()?.id, page: page,
       limits: capabilities.buttons)
   }
 }

@@ -23,7 +23,7 @@ struct CommandCompletion: Sendable {
     let text = ask.text.trimmingWhitespace()
     guard text.hasPrefix("/"), !ask.text.contains(" ") else { return await arguments(of: ask, link) }
     var names = CommandRegistry.all.flatMap { [$0.name] + $0.aliases }
-    if let session = await dispatcher.bindings.session(of: link.key(ask.conversation)) {
+    if let session = await dispatcher.bindings.awakeSession(of: link.key(ask.conversation)) {
       names += await session.agentCommands().map(\.name)
     }
     return names.map { "/\($0)" }.filter { $0.hasPrefix(text) }.sorted()

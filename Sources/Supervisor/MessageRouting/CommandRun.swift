@@ -78,6 +78,8 @@ struct CommandRun: CommandContext {
   var beginsByWriting: Bool { bindings.beginsByWriting(key) }
 
   func session() async -> Session? { await bindings.session(of: key) }
+  func listing() async -> SessionListing? { await bindings.listing(of: key) }
+  func awakeSession() async -> Session? { await bindings.awakeSession(of: key) }
   func addressableSessions() async -> AddressableSessions { await bindings.addressable(from: key) }
 
   func wake(_ listing: SessionListing) async -> Session? { await dispatcher.sessions.session(listing.id) }

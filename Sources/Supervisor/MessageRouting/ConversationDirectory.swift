@@ -73,14 +73,17 @@ final class ConversationDirectory: Sendable {
 
   // MARK: - Connections
 
-  func holder(_ instance: String) -> LinkHolder {
-    state.withLock { state in
-      if let holder = state.holders[instance] { return holder }
-      let holder = LinkHolder()
-      state.holders[instance] = holder
-      return holder
-    }
+  func holder(_ instance: String) -> LinkHolder { state.withLock { Self.holder(instance, &$0) } }
+
+  private static func holder(_ instance: String, _ state: inout State) -> LinkHolder {
+    if let holder = state.holders[instance] { return holder }
+    let holder = LinkHolder()
+    state.holders[instance] = holder
+    return holder
   }
+
+  /// An instance is connected. In one step with the look for its holder: `remove` may be about to close it.
+  func connected(_ link: PluginLink) { state.withLock { Self.holder(link.name, &$0).set(link) } }
 
   /// The connection of an instance; `nil` while it is away.
   func link(_ instance: String) -> PluginLink? { state.withLock { $0.holders[instance] }?.current }
@@ -135,12 +138,12 @@ final class ConversationDirectory: Sendable {
     _ key: ConversationKey, _ conversation: Conversation, capabilities: Capabilities,
     settings: ConversationOutput.Settings
   ) -> ConversationContext {
-    let holder = holder(key.instance)
     let (context, isNew) = state.withLock { state in
       if let known = state.contexts[key] {
         state.contexts[key]?.conversation = conversation
         return (known, false)
       }
+      let holder = Self.holder(key.instance, &state)
       let context = ConversationContext(
         inbox: Mailbox(), output: makeOutput(key, conversation, holder, capabilities, settings), holder: holder,
         outputEnded: Mailbox(), conversation: conversation)

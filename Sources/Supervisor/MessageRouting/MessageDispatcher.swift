@@ -88,7 +88,7 @@ final class MessageDispatcher: Sendable {
   /// finding itself is shown.
   func process(finding message: MessageReceived, _ link: PluginLink) async {
     let key = link.key(message.conversation)
-    if let session = await bindings.session(of: key), session.role != .owner {
+    if let session = await bindings.listing(of: key), session.role != .owner {
       return directory.end(
         MessageKey(conversation: key, id: message.id), saying: "💓 \(PeriodicCheck.finding(in: message))")
     }

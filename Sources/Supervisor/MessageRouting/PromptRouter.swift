@@ -218,7 +218,7 @@ final class PromptRouter: Sendable {
     let key = link.key(message.conversation)
     let menu = await SessionMenu(
       sessions: bindings.addressable(from: key).statuses(), beginsByWriting: false,
-      current: bindings.session(of: key)?.id, page: 1, limits: link.capabilities.buttons)
+      current: bindings.listing(of: key)?.id, page: 1, limits: link.capabilities.buttons)
     let why = hadOne ? "The session you talked to is no longer there." : "You talk to no session yet."
     let advice =
       menu.isEmpty

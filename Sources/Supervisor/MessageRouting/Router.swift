@@ -151,7 +151,10 @@ package final class Router: PluginAudience {
     watchers.whenAskedUnseen { [unowned self] record, key in
       taskScope.add { [self] in await tellOfQuestion(record, to: key) }
     }
-    watchers.whenChanged { [taskScope, presence] in taskScope.add { await presence.update() } }
+    watchers.whenChanged { [taskScope, weak presence] in
+      guard let presence else { return }
+      taskScope.add { await presence.update() }
+    }
     await taskScope.run()
   }
 
@@ -186,7 +189,7 @@ package final class Router: PluginAudience {
   package func connected(_ link: PluginLink) async {
     await dependencies.services.connected(link)
     guard link.isMessenger else { return }
-    directory.holder(link.name).set(link)
+    directory.connected(link)
     let log = dependencies.log
     if !link.isLocal, link.messenger?.access.admitsNobody == true {
       log("\(link.name) admits nobody: list people under auth.users in relay.yaml")

@@ -75,6 +75,18 @@ final class SessionBindings: Sendable {
     return await sessions.session(id)
   }
 
+  /// The session as lists show it; one that sleeps sleeps on.
+  func listing(of key: ConversationKey) async -> SessionListing? {
+    guard let id = await id(of: key) else { return nil }
+    return await sessions.listing(id)
+  }
+
+  /// The session while it is awake: one that sleeps has nothing to tell of its agent.
+  func awakeSession(of key: ConversationKey) async -> Session? {
+    guard let id = await id(of: key) else { return nil }
+    return await sessions.awake(id)
+  }
+
   /// The sessions that the conversation may address.
   func addressable(from key: ConversationKey) async -> AddressableSessions {
     AddressableSessions(from: key, among: await sessions.all())

@@ -74,15 +74,17 @@ final class ThreadSessions: Sendable {
   /// A thread that was archived lets its session sleep; with one that is deleted its session ends.
   func closed(_ closing: ConversationClosed, _ link: PluginLink) async throws {
     let key = link.key(closing.conversation)
-    guard let session = await bindings.session(of: key) else { return }
-    let isShared = try await store.conversations(of: session.id).contains { $0 != key }
+    guard let id = await bindings.listing(of: key)?.id else { return }
+    let isShared = try await store.conversations(of: id).contains { $0 != key }
     guard closing.deleted == true else {
       // A working session goes on to its end, and sleeps when it has been idle for long.
-      if !isShared { directory.taskScope.add { _ = await session.makeRoom() } }
+      if !isShared, let session = await sessions.awake(id) {
+        directory.taskScope.add { _ = await session.makeRoom() }
+      }
       return
     }
     await bindings.unbind(key)
-    guard !isShared, closing.conversation.kind == .thread else { return }
+    guard !isShared, closing.conversation.kind == .thread, let session = await sessions.session(id) else { return }
     log("\(key): its thread was deleted, and so the session \(await session.name) is closed")
     directory.taskScope.add { [sessions] in await sessions.close(session) }
   }

@@ -255,6 +255,8 @@ package final class Daemon: Sendable {
       router.stop()
       group.cancelAll()
     }
+    // It holds every part, and they hold it.
+    upgrade.withLock { $0 = nil }
     await store.close()
     logger.notice("stopped")
   }

@@ -16,22 +16,21 @@ package enum MessageOrigin: Sendable, Equatable {
   private static let commandPrefix = "command:"
   private static let actionPrefix = "action:"
   private static let heartbeatPrefix = "heartbeat:"
-  private static let filesSuffix = "#files"
-  private static let taskSuffix = "#task"
+  private static let filesPrefix = "files:"
+  private static let taskPrefix = "task:"
 
   /// - Parameter id: of a stored message.
   package init(id: String) {
-    // The suffixes first: what is theirs may be a command or an action itself.
-    if id.hasSuffix(Self.filesSuffix) {
-      self = .filesOfAnswer(String(id.dropLast(Self.filesSuffix.count)))
-    } else if id.hasSuffix(Self.taskSuffix) {
-      self = .firstTask(String(id.dropLast(Self.taskSuffix.count)))
-    } else if id.hasPrefix(Self.commandPrefix) {
+    if id.hasPrefix(Self.commandPrefix) {
       self = .command(String(id.dropFirst(Self.commandPrefix.count)))
     } else if id.hasPrefix(Self.actionPrefix) {
       self = .action(String(id.dropFirst(Self.actionPrefix.count)))
     } else if id.hasPrefix(Self.heartbeatPrefix) {
       self = .heartbeat(String(id.dropFirst(Self.heartbeatPrefix.count)))
+    } else if id.hasPrefix(Self.filesPrefix) {
+      self = .filesOfAnswer(String(id.dropFirst(Self.filesPrefix.count)))
+    } else if id.hasPrefix(Self.taskPrefix) {
+      self = .firstTask(String(id.dropFirst(Self.taskPrefix.count)))
     } else {
       self = .written(id)
     }
@@ -44,8 +43,8 @@ package enum MessageOrigin: Sendable, Equatable {
     case .command(let id): Self.commandPrefix + id
     case .action(let id): Self.actionPrefix + id
     case .heartbeat(let number): Self.heartbeatPrefix + number
-    case .filesOfAnswer(let answer): answer + Self.filesSuffix
-    case .firstTask(let command): command + Self.taskSuffix
+    case .filesOfAnswer(let answer): Self.filesPrefix + answer
+    case .firstTask(let command): Self.taskPrefix + command
     }
   }
 

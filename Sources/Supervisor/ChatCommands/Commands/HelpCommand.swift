@@ -16,7 +16,7 @@ struct HelpCommand: ChatCommand {
     if let command = CommandRegistry.command(arguments.trimmingPrefixSlash()) { return command.helpLine }
     var lines = ["Write to the agent, or use a command:"]
     lines += CommandRegistry.all.map(\.helpLine)
-    if let session = await context.session() {
+    if let session = await context.awakeSession() {
       let own = await session.agentCommands()
       if !own.isEmpty {
         lines.append("The agent's own:")

@@ -22,5 +22,7 @@ struct ModelCommand: ChatCommand {
     return "Model: \(current)\nAvailable: \(names.joined(separator: ", "))"
   }
 
-  func completions(in context: any CommandContext) async -> [String] { await context.session()?.modelNames() ?? [] }
+  func completions(in context: any CommandContext) async -> [String] {
+    await context.awakeSession()?.modelNames() ?? []
+  }
 }
