@@ -339,7 +339,7 @@ let package = Package(
       name: "AssistantTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Assistant", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayTransport", "TestSupport",
+        "RelayModel", "RelayStore", "RelayTransport", "TestSupport", "pi-relay-demo-agent",
       ], swiftSettings: strict),
     .testTarget(
       name: "MessageDeliveryTests",

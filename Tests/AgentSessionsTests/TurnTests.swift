@@ -223,4 +223,21 @@ extension Session {
       await session.close()
     }
   }
+
+  @Test func `a session that compacts is busy while it waits for a slot`() async throws {
+    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let taken = try await places.enter(SlotRequest())
+    try await withSession(works: true, places: places, in: TemporaryFolder()) { session, events, _ in
+      async let result = session.compact(nil)
+      // The notice says that all agents are busy.
+      while let event = await events.next() { if case .notice = event { break } }
+      #expect(await session.isBusy)
+      #expect(await !session.isIdle)
+      #expect(await session.abort() == .compaction)
+      #expect(await result != nil)
+      #expect(await !session.isBusy)
+      await session.close()
+    }
+    await taken.release()
+  }
 }

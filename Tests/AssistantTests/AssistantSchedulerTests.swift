@@ -30,7 +30,10 @@ private final class FakeHost: AssistantHost {
   }
 
   func sessionClosed(_ session: String, in conversations: [ConversationKey]) async { closed.post(conversations) }
-  func deliver(finding: String, number: Int) async {}
+
+  /// Called with a finding before `deliver` returns.
+  let onFinding = Locked<(@Sendable (String) async -> Void)?>(nil)
+  func deliver(finding: String, number: Int) async { await onFinding.withLock { $0 }?(finding) }
 }
 
 /// Sessions of assistants that are not used any more, with a clock that the test moves.
@@ -47,7 +50,8 @@ private final class FakeHost: AssistantHost {
 
   /// Runs `body` beside an assistant's session that was begun at time zero.
   private func withSession(
-    _ host: FakeHost, _ body: (Fixture) async throws -> Void
+    _ host: FakeHost, _ change: (inout Config.Assistant) -> Void = { _ in },
+    _ body: (Fixture) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
     let folders = Folders(home: folder.path + "/home")
@@ -70,6 +74,7 @@ private final class FakeHost: AssistantHost {
     config.assistant.sessionTimeout = Self.limit
     config.assistant.sweepInterval = .seconds(60)
     config.assistant.healthInterval = nil
+    change(&config.assistant)
     let setup = AssistantSetup(config, dependencies: dependencies, agents: agents)
     let sessions = SessionHost(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
@@ -131,6 +136,26 @@ private final class FakeHost: AssistantHost {
       #expect(await fixture.sessions.assistants().count == 1)
       await sweep(fixture.clock)
       #expect(await host.closed.next() == [key])
+    }
+  }
+
+  @Test func `a finding is delivered before the session of its check is closed`() async throws {
+    let host = FakeHost(conversations: [key])
+    let passing = Mailbox<Int>()
+    try await withSession(
+      host,
+      {
+        $0.executable = Built.executable("pi-relay-demo-agent")
+        $0.heartbeatInterval = .seconds(30)
+        $0.sweepInterval = nil
+      }
+    ) { fixture in
+      host.onFinding.withLock { [sessions = fixture.sessions] in
+        $0 = { _ in passing.post(await sessions.passing.count) }
+      }
+      await sweep(fixture.clock, after: .seconds(30))
+      // The demo agent repeats the question, which is not all well.
+      #expect(await passing.next() == 1)
     }
   }
 }
