@@ -47,6 +47,15 @@ import Testing
     #expect(try #require(gaps.first) == [5_000 - shown, 0])
   }
 
+  @Test func `a growing message is shown in time although much waits: its timer stays, others go`() async {
+    let calls = (0..<OutputBacklog.limit).map { number in
+      OutputItem.output(.event(.toolStarted(id: "\(number)", name: "bash", arguments: .null)))
+    }
+    let left = await waiting([.timer(.flush(7)), .timer(.toolIsSlow("0")), .timer(.runIsSlow(1))] + calls)
+    let timers = left.compactMap { if case .timer(let timer) = $0 { timer } else { nil } }
+    #expect(timers == [.flush(7)])
+  }
+
   @Test func `a hundred thousand messages stay bounded; the newest are kept, and what settles things always`() async {
     let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "first")
     var items: [OutputItem] = [.output(.end(MessageEnd(key, .ran)))]

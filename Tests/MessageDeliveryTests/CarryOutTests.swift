@@ -16,32 +16,42 @@ import Testing
   }
 
   /// Carries out an attempt whose tries are answered like this.
-  private func carryOut(_ answers: [DeliveryAttempt.Answer?], mayWait: Bool) async throws -> Delivery.End {
+  private func carryOut(
+    _ kind: DeliveryAttempt.Kind, limit: Int? = nil, _ answers: [DeliveryAttempt.Answer?]
+  ) async throws -> Delivery.End {
     let folder = try TemporaryFolder()
     let delivery = try delivery(folder)
     var answers = answers[...]
-    let end = await delivery.carryOut(delivery.attempt(), mayWait: mayWait) { _ in answers.removeFirst() }
+    let end = await delivery.carryOut(delivery.attempt(kind, limit: limit)) { _ in answers.removeFirst() }
     #expect(answers.isEmpty)
     return end
   }
 
-  @Test func `a growing change is given back to be tried later, but not while it may crash its messenger`() async throws
-  {
-    let wait = DeliveryAttempt.backoff.first
-    #expect(try await carryOut([.notDelivered], mayWait: false) == .postponed(wait))
-    #expect(try await carryOut([.delayed(.seconds(9))], mayWait: false) == .postponed(.seconds(9)))
-    #expect(try await carryOut([.connectionLost, .timedOut], mayWait: false) == .gaveUp(.crashes(2)))
+  @Test func `a growing change is given back to be tried later, except directly after a crash`() async throws {
+    #expect(try await carryOut(.growth, [.notDelivered]) == .postponed(.seconds(1)))
+    #expect(try await carryOut(.growth, [.delayed(.seconds(9))]) == .postponed(.seconds(9)))
+    #expect(try await carryOut(.growth, [.connectionLost, .timedOut]) == .gaveUp(.crashes(2)))
+    #expect(try await carryOut(.growth, [.connectionLost, .delayed(.seconds(9))]) == .postponed(.seconds(9)))
     #expect(
-      try await carryOut([.connectionLost, .notDelivered, .delivered()], mayWait: false)
-        == .succeeded(message: nil, mayBeRepeat: false))
+      try await carryOut(.growth, [.connectionLost, .delivered()]) == .succeeded(message: nil, mayBeRepeat: false))
+  }
+
+  @Test func `a deletion is tried three times, however it fails`() async throws {
+    for answer in [DeliveryAttempt.Answer.connectionLost, .timedOut] {
+      let answers = [answer, answer, answer]
+      #expect(try await carryOut(.change, limit: 3, answers) == .gaveUp(.crashes(3)))
+    }
+    #expect(
+      try await carryOut(.change, limit: 3, [.notDelivered, .connectionLost, .unconfirmed])
+        == .gaveUp(.triesUsedUp(3)))
   }
 
   @Test func `any other change is tried until it ends or the daemon does`() async throws {
     #expect(
-      try await carryOut([.notDelivered, .delayed(.seconds(9)), .delivered(message: "m")], mayWait: true)
+      try await carryOut(.change, [.notDelivered, .delayed(.seconds(9)), .delivered(message: "m")])
         == .succeeded(message: "m", mayBeRepeat: false))
-    #expect(try await carryOut([.notDelivered, .gone("why")], mayWait: true) == .gaveUp(.gone("why")))
-    #expect(try await carryOut([.notDelivered, nil], mayWait: true) == .interrupted)
+    #expect(try await carryOut(.change, [.notDelivered, .gone("why")]) == .gaveUp(.gone("why")))
+    #expect(try await carryOut(.change, [.notDelivered, nil]) == .interrupted)
   }
 }
 

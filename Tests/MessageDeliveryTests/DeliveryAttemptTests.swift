@@ -9,6 +9,7 @@ import Testing
   typealias Answer = DeliveryAttempt.Answer
 
   static let first: Duration = .milliseconds(250)
+  static let pace: Duration = .seconds(1)
   static let answers: [Answer] = [
     .delivered(message: "m"), .notDelivered, .delayed(.seconds(7)), .connectionLost, .timedOut, .unconfirmed,
     .failed("why"), .unreadable("why"), .gone("why"), .refused("why"),
@@ -18,9 +19,10 @@ import Testing
     + [.present(message: "m"), .absent, .inconclusive].map { .lookedUp($0) }
 
   private func attempt(
-    isRepeatable: Bool = false, tries: Int = 5, after: SendTries = SendTries(), mayHaveArrived: Bool = false
+    _ kind: Attempt.Kind = .addition, tries: Int = 5, crashes: Int = 2, after: SendTries = SendTries(),
+    mayHaveArrived: Bool = false
   ) -> Attempt {
-    Attempt(.init(tries: tries), isRepeatable: isRepeatable, after: after, mayHaveArrived: mayHaveArrived)
+    Attempt(kind, .init(tries: tries, crashes: crashes), after: after, mayHaveArrived: mayHaveArrived)
   }
 
   /// An attempt in each state, with the events that belong to the state.
@@ -75,9 +77,80 @@ import Testing
         .giveUp(.gone("why")), .giveUp(.refused("why")),
       ]))
   func `a change is made again without a look-up`(answer: Answer, action: Attempt.Action) {
-    var attempt = attempt(isRepeatable: true, mayHaveArrived: true)
+    var attempt = attempt(.change, mayHaveArrived: true)
     #expect(attempt.next(after: .begun) == .send(marked: false))
     #expect(attempt.next(after: .answered(answer)) == action)
+  }
+
+  @Test(
+    arguments: zip(
+      answers,
+      [
+        Attempt.Action.succeed(message: "m", mayBeRepeat: false), .postpone(pace), .postpone(.seconds(7)), .wait(first),
+        .wait(first), .postpone(pace), .giveUp(.refused("why")), .succeed(message: nil, mayBeRepeat: false),
+        .giveUp(.gone("why")), .giveUp(.refused("why")),
+      ]))
+  func `a growing message waits in place only for the next process of its messenger, however few the tries`(
+    answer: Answer, action: Attempt.Action
+  ) {
+    for tries in [1, 24] {
+      var attempt = attempt(.growth, tries: tries)
+      #expect(attempt.next(after: .begun) == .send(marked: false))
+      #expect(attempt.next(after: .answered(answer)) == action)
+    }
+  }
+
+  @Test(arguments: [Answer.connectionLost, .timedOut])
+  func `a growing message that crashed its messenger is tried once more, then postponed or set aside`(crash: Answer) {
+    for (answer, action) in [
+      (Answer.notDelivered, Attempt.Action.postpone(Self.pace)), (.delayed(.seconds(7)), .postpone(.seconds(7))),
+      (.connectionLost, .giveUp(.crashes(2))), (.timedOut, .giveUp(.crashes(2))),
+    ] {
+      var attempt = attempt(.growth, tries: 1)
+      _ = attempt.next(after: .begun)
+      #expect(attempt.next(after: .answered(crash)) == .wait(Self.first))
+      #expect(attempt.next(after: .waited) == .send(marked: false))
+      #expect(attempt.next(after: .answered(answer)) == action)
+    }
+  }
+
+  @Test(arguments: [
+    (Attempt.Kind.change, Duration.milliseconds(21_750)), (.repeatable, .milliseconds(511_750)),
+    (.addition, .milliseconds(511_750)),
+  ])
+  func `a change is given up after seconds, anything else after minutes`(kind: Attempt.Kind, time: Duration) {
+    var attempt = attempt(kind, tries: 24)
+    var waited = Duration.zero
+    var action = attempt.next(after: .begun)
+    while let current = action, !current.isLast {
+      if case .wait(let delay) = current {
+        waited += delay
+        action = attempt.next(after: .waited)
+      } else {
+        action = attempt.next(after: .answered(.notDelivered))
+      }
+    }
+    #expect(action == .giveUp(.triesUsedUp(24)))
+    #expect(waited == time)
+  }
+
+  @Test(arguments: [Answer.failed("why"), .timedOut, .unconfirmed])
+  func `a request that changes no message is tried until its tries are used up, unless connections are lost over it`(
+    answer: Answer
+  ) {
+    var attempt = attempt(.repeatable, tries: 4, crashes: 3)
+    _ = attempt.next(after: .begun)
+    var lost = attempt
+    for number in 0..<3 {
+      #expect(attempt.next(after: .answered(answer)) == .wait(Self.first * (1 << number)))
+      _ = attempt.next(after: .waited)
+    }
+    #expect(attempt.next(after: .answered(answer)) == .giveUp(.triesUsedUp(4)))
+    for number in 0..<2 {
+      #expect(lost.next(after: .answered(.connectionLost)) == .wait(Self.first * (1 << number)))
+      _ = lost.next(after: .waited)
+    }
+    #expect(lost.next(after: .answered(.connectionLost)) == .giveUp(.crashes(3)))
   }
 
   @Test func `only a look-up that proves nothing marks the next try`() {
@@ -122,13 +195,11 @@ import Testing
 
   @Test(arguments: [Answer.connectionLost, .timedOut])
   func `a change over which the messenger crashes or hangs twice is given up`(answer: Answer) {
-    var attempt = attempt(isRepeatable: true)
+    var attempt = attempt(.change)
     _ = attempt.next(after: .begun)
     #expect(attempt.next(after: .answered(.notDelivered)) == .wait(Self.first))
-    #expect(attempt.crashes == 0)
     _ = attempt.next(after: .waited)
     #expect(attempt.next(after: .answered(answer)) == .wait(Self.first * 2))
-    #expect(attempt.crashes == 1)
     _ = attempt.next(after: .waited)
     #expect(attempt.next(after: .answered(.connectionLost)) == .giveUp(.crashes(2)))
   }
@@ -155,8 +226,8 @@ import Testing
     var random = source
     let limits = Attempt.Limits(tries: Int.random(in: 1...6, using: &random), crashes: 2)
     let mayHaveArrived = Bool.random(using: &random)
-    let isRepeatable = Bool.random(using: &random)
-    var attempt = Attempt(limits, isRepeatable: isRepeatable, mayHaveArrived: mayHaveArrived)
+    let kind = Attempt.Kind.allCases.randomElement(using: &random)!
+    var attempt = Attempt(kind, limits, mayHaveArrived: mayHaveArrived)
     var (sends, crashes, steps) = (0, 0, 0)
     var mayBeThere = mayHaveArrived
     var isLookedUp = false
@@ -165,7 +236,7 @@ import Testing
       steps += 1
       switch current {
       case .send(let marked):
-        #expect(isRepeatable || !mayBeThere || isLookedUp || marked, "sent blindly")
+        #expect(kind != .addition || !mayBeThere || isLookedUp || marked, "sent blindly")
         sends += 1
         let answer = Self.answers.randomElement(using: &random)!
         if answer == .connectionLost { crashes += 1 }
@@ -177,18 +248,18 @@ import Testing
         }
         action = attempt.next(after: .answered(answer))
       case .lookUp:
-        #expect(!isRepeatable)
+        #expect(kind == .addition)
         let result = [Attempt.LookUp.present(message: "m"), .absent, .inconclusive].randomElement(using: &random)!
         if result == .absent { isLookedUp = true }
         action = attempt.next(after: .lookedUp(result))
       case .wait: action = attempt.next(after: .waited)
-      case .succeed, .giveUp: break
+      case .postpone, .succeed, .giveUp: break
       }
       guard steps < 100 else { break }
     }
     #expect(action?.isLast == true)
     #expect(attempt.state == .done)
-    #expect(sends <= limits.tries)
+    #expect(sends <= (kind == .growth ? limits.crashes : limits.tries))
     #expect(crashes <= limits.crashes)
   }
 }

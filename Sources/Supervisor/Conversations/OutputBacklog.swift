@@ -13,6 +13,8 @@ enum OutputBacklog {
     var kept: Deque<OutputItem> = []
     for (index, item) in items.enumerated() {
       switch item {
+      // The growing message waits for it, and nothing asks for another.
+      case .timer(.flush): kept.append(item)
       case .output(.event(.toolStarted)), .output(.event(.agentStarted)),
         .output(.event(.progress(_, _, isOver: false))), .timer:
         continue

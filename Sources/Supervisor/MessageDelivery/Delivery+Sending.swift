@@ -18,20 +18,22 @@ extension Delivery {
     case interrupted
   }
 
-  /// - Parameter limit: of the tries; `nil` for the configured one.
-  func attempt(limit: Int? = nil, after tries: SendTries = SendTries()) -> DeliveryAttempt {
-    DeliveryAttempt(.init(tries: limit ?? settings.attempts), isRepeatable: true, after: tries)
+  /// - Parameter limit: of the tries, whatever their end; `nil` for the configured one.
+  func attempt(
+    _ kind: DeliveryAttempt.Kind = .repeatable, limit: Int? = nil, after tries: SendTries = SendTries()
+  ) -> DeliveryAttempt {
+    let limits = limit.map { DeliveryAttempt.Limits(tries: $0, crashes: $0) }
+    return DeliveryAttempt(kind, limits ?? .init(tries: settings.attempts), after: tries)
   }
 
   /// Carries out what the attempt asks for, until it ends.
   ///
   /// - Parameters:
   ///   - key: the record in which the tries are kept for a successor of this daemon.
-  ///   - mayWait: false to return instead of waiting for the next try.
   ///   - lookUp: finds out whether the last try arrived; `nil` when interrupted.
   ///   - send: makes one try; `nil` when interrupted.
   func carryOut(
-    _ attempt: DeliveryAttempt, key: String? = nil, mayWait: Bool = true,
+    _ attempt: DeliveryAttempt, key: String? = nil,
     lookUp: () async -> DeliveryAttempt.LookUp? = { .inconclusive },
     send: (_ marked: Bool) async -> DeliveryAttempt.Answer?
   ) async -> End {
@@ -49,10 +51,9 @@ extension Delivery {
         guard let found = await lookUp() else { return .interrupted }
         action = attempt.next(after: .lookedUp(found))
       case .wait(let delay):
-        // A change that may have crashed the messenger stays the same one, so that it is set aside in the end.
-        guard mayWait || attempt.crashes > 0 else { return .postponed(delay) }
         guard await timekeeper.sleep(for: delay) else { return .interrupted }
         action = attempt.next(after: .waited)
+      case .postpone(let delay): return .postponed(delay)
       case .succeed(let message, let mayBeRepeat): return .succeeded(message: message, mayBeRepeat: mayBeRepeat)
       case .giveUp(let reason): return .gaveUp(reason)
       }
@@ -194,7 +195,8 @@ extension Delivery {
     // Closing a question once more shows the same.
     let closed: String? = if case .close(let request) = record.request { request.message } else { nil }
     let attempt = DeliveryAttempt(
-      .init(tries: settings.attempts), isRepeatable: closed != nil, after: tries, mayHaveArrived: mayHaveArrived)
+      closed == nil ? .addition : .repeatable, .init(tries: settings.attempts), after: tries,
+      mayHaveArrived: mayHaveArrived)
     var last: PluginLink?
     let end = await carryOut(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
       guard let link = await holder.wait() else { return nil }
@@ -219,7 +221,7 @@ extension Delivery {
   private func lookUp(_ key: String, after failed: PluginLink? = nil) async -> DeliveryAttempt.LookUp? {
     var last = failed
     var withoutLookUp: DeliveryAttempt.LookUp?
-    let attempt = DeliveryAttempt(.init(tries: settings.attempts, crashes: 3), isRepeatable: true)
+    let attempt = DeliveryAttempt(.repeatable, .init(tries: settings.attempts, crashes: 3))
     let end = await carryOut(attempt) { _ in
       if let last { await outlive(last) }
       guard let link = await holder.wait() else { return nil }
@@ -232,9 +234,11 @@ extension Delivery {
       let answer = await DeliveryAttempt.Answer {
         try await link.request(MessageLookup(conversation: conversation.conversation, key: key)).message
       }
+      return switch answer {
       // An answer that says nothing does not change by asking again.
-      if case .unreadable(let why) = answer { return .refused(why) }
-      return answer
+      case .unreadable(let why), .failed(let why): .refused(why)
+      default: answer
+      }
     }
     switch end {
     case .succeeded(let message, _):

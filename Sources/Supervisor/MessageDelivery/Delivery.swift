@@ -125,8 +125,8 @@ package struct Delivery: Sendable {
   ) async -> ChangeEnd {
     var early = early
     var isPutOff = false
-    let isGrowing = edit.streaming == true
-    let end = await carryOut(attempt(after: tries), key: key, mayWait: !isGrowing) { _ in
+    let kind: DeliveryAttempt.Kind = edit.streaming == true ? .growth : .change
+    let end = await carryOut(attempt(kind, after: tries), key: key) { _ in
       if let answer = early.take() { return answer }
       guard let (answer, putOff) = await self.edit(edit) else { return nil }
       isPutOff = putOff
@@ -152,7 +152,7 @@ package struct Delivery: Sendable {
   /// - Returns: false when another try, or another daemon, may yet succeed.
   package func delete(_ message: String) async -> Bool {
     let request = MessageDelete(conversation: conversation.conversation, message: message)
-    let end = await carryOut(attempt(limit: 3)) { _ in
+    let end = await carryOut(attempt(.change, limit: 3)) { _ in
       guard let link = await holder.wait() else { return nil }
       return await DeliveryAttempt.Answer {
         _ = try await link.request(request)

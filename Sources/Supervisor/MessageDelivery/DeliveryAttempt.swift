@@ -1,4 +1,4 @@
-package import RelayConcurrency
+internal import RelayConcurrency
 package import RelayModel
 
 /// One delivery from its first try to its end: how often it is tried, when its outcome is looked up, and when it says that
@@ -6,6 +6,24 @@ package import RelayModel
 ///
 /// A pure value without clock, store or connection: its owner carries out each action, and tells the value what came of it.
 package struct DeliveryAttempt: Sendable, Equatable {
+  /// The harm that a second try may do, and the time that may pass before it.
+  package enum Kind: Sendable, CaseIterable {
+    /// Shows something new, which a second try may show twice.
+    case addition
+    /// Says how a message is to be, once and for all.
+    case change
+    /// Says how a message is to be for now: instead of a wait, the next change comes.
+    case growth
+    /// Does the same however often it is done.
+    case repeatable
+
+    /// A plugin that fails over a change fails over it again, and a hang over it is as harmful as a crash.
+    fileprivate var isChange: Bool { self == .change || self == .growth }
+
+    /// A change that does not succeed within seconds is given up: the text can be sent as a message of its own.
+    fileprivate var longestWait: Duration { isChange ? .seconds(1) : .seconds(30) }
+  }
+
   package enum State: Sendable, Equatable {
     case ready
     case inFlight
@@ -55,12 +73,14 @@ package struct DeliveryAttempt: Sendable, Equatable {
     case send(marked: Bool)
     case lookUp
     case wait(Duration)
+    /// Leaves it to a later attempt, which may begin after this time.
+    case postpone(Duration)
     case succeed(message: String?, mayBeRepeat: Bool)
     case giveUp(Reason)
 
     package var isLast: Bool {
       switch self {
-      case .succeed, .giveUp: true
+      case .postpone, .succeed, .giveUp: true
       case .send, .lookUp, .wait: false
       }
     }
@@ -94,16 +114,12 @@ package struct DeliveryAttempt: Sendable, Equatable {
     }
   }
 
-  package static let backoff = ExponentialBackoff(from: .milliseconds(250), to: .seconds(30))
-
   package private(set) var state = State.ready
   /// The tries so far, and the wait before the next, for a successor of this daemon.
   package private(set) var tries: SendTries
   private let limits: Limits
-  /// A second try does no harm: the request says how something is to be, and adds nothing.
-  private let isRepeatable: Bool
-  /// Crashes of the messenger over this request.
-  package private(set) var crashes = 0
+  private let kind: Kind
+  private var crashes = 0
   private var isMarked = false
   private var mustLookUp: Bool
   /// The reason why the last answer could not be understood.
@@ -113,12 +129,13 @@ package struct DeliveryAttempt: Sendable, Equatable {
   ///   - tries: made by an earlier daemon.
   ///   - mayHaveArrived: the last of them may have succeeded.
   package init(
-    _ limits: Limits, isRepeatable: Bool, after tries: SendTries = SendTries(), mayHaveArrived: Bool = false
+    _ kind: Kind, _ limits: Limits, after tries: SendTries = SendTries(), mayHaveArrived: Bool = false
   ) {
-    self.limits = limits
-    self.isRepeatable = isRepeatable
+    self.kind = kind
+    // A growing message is tried again in place only to tell whether it crashes its messenger.
+    self.limits = kind == .growth ? Limits(tries: limits.crashes, crashes: limits.crashes) : limits
     self.tries = tries
-    mustLookUp = mayHaveArrived && !isRepeatable
+    mustLookUp = mayHaveArrived && kind == .addition
   }
 
   /// - Returns: the action to carry out now; `nil` for an event that does not belong to the state, which changes nothing.
@@ -145,22 +162,24 @@ package struct DeliveryAttempt: Sendable, Equatable {
   private mutating func take(_ answer: Answer) -> Action {
     switch answer {
     case .delivered(let message): return end(.succeed(message: message, mayBeRepeat: isMarked))
+    case .notDelivered where kind == .growth, .unconfirmed where kind == .growth:
+      return end(.postpone(kind.longestWait))
+    case .delayed(let delay) where kind == .growth: return end(.postpone(delay))
     case .notDelivered: return tryAgain(after: backoff(tries.failed))
     case .delayed(let delay): return tryAgain(after: delay)
     case .refused(let why): return end(.giveUp(.refused(why)))
     case .gone(let why): return end(.giveUp(.gone(why)))
-    case .failed(let why) where isRepeatable: return end(.giveUp(.refused(why)))
+    case .failed(let why) where kind.isChange: return end(.giveUp(.refused(why)))
     // The result, whatever it says, says that it is done.
-    case .unreadable where isRepeatable: return end(.succeed(message: nil, mayBeRepeat: false))
+    case .unreadable where kind != .addition: return end(.succeed(message: nil, mayBeRepeat: false))
     case .connectionLost: crashes += 1
-    // An edit over which the messenger hangs is as harmful as one that ends it.
-    case .timedOut where isRepeatable: crashes += 1
+    case .timedOut where kind.isChange: crashes += 1
     case .unreadable(let why): unreadable = why
     // The platform may be in doubt any number of times: only crashes are counted.
     case .timedOut, .unconfirmed, .failed: break
     }
     if crashes >= limits.crashes { return end(.giveUp(.crashes(crashes))) }
-    if isRepeatable { return tryAgain(after: backoff(tries.failed)) }
+    if kind != .addition { return tryAgain(after: backoff(tries.failed)) }
     tries = SendTries(failed: tries.failed + 1)
     mustLookUp = true
     return goOn()
@@ -195,5 +214,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     return action
   }
 
-  private func backoff(_ count: Int) -> Duration { Self.backoff.wait(count) }
+  private func backoff(_ count: Int) -> Duration {
+    ExponentialBackoff(from: .milliseconds(250), to: kind.longestWait).wait(count)
+  }
 }
