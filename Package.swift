@@ -82,15 +82,20 @@ let package = Package(
       name: "RelayStore",
       dependencies: [
         "CLinux", "CSQLite", "RelayConcurrency", "RelayModel", "RelayTransport", "RelayWire",
-        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
-      name: "RelayText", dependencies: ["CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire"],
+      name: "RelayText",
+      dependencies: [
+        "CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
+      ],
       path: "Sources/Supervisor/RelayText", swiftSettings: strict),
     .target(
       name: "RelayLogging",
-      dependencies: ["RelayConcurrency", "RelayTransport", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "RelayConcurrency", "RelayModel", "RelayTransport", .product(name: "Logging", package: "swift-log"),
+      ],
       path: "Sources/Supervisor/RelayLogging", swiftSettings: strict),
     .target(
       name: "RelayHome", dependencies: ["RelayConcurrency", "RelayWire"], path: "Sources/Supervisor/RelayHome",
@@ -267,8 +272,9 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "RunGuard", "ControlServer", "LiveUpgrade", "RelayDaemon", .product(name: "Logging", package: "swift-log"),
+        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel", "RelayTransport",
+        "RelayWire", "RunGuard", "ControlServer", "LiveUpgrade", "RelayDaemon",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
@@ -293,12 +299,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
-      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire"],
+      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayLoggingTests",
       dependencies: [
-        "RelayConcurrency", "RelayLogging", "RelayTransport", "TestSupport",
+        "RelayConcurrency", "RelayLogging", "RelayModel", "RelayTransport", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),

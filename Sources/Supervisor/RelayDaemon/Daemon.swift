@@ -117,7 +117,7 @@ package final class Daemon: Sendable {
     let folders = options.folders
     let timekeeper = options.timekeeper
     let began = timekeeper.now()
-    let store = try SQLiteStore(path: folders.database, report: logger.lines(at: .error))
+    let store = try SQLiteStore(path: folders.database, logger: logger)
     let services = Services(folders: folders, clock: timekeeper.clock, log: logger.lines(at: .notice))
     let secrets = Locked(config.secretVariables)
     func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentChoice {
@@ -131,7 +131,7 @@ package final class Daemon: Sendable {
       return AgentChoice(probe: probe)
     }
     let agents = agentChoice(config.pi.executable, [:])
-    let redaction = Redaction(config.delivery.redact, report: logger.lines(at: .warning))
+    let redaction = Redaction(config.delivery.redact, logger: logger)
     let dependencies = SessionDependencies(
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
