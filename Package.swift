@@ -119,6 +119,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
     .target(
       name: "PluginRuntime",
@@ -157,6 +158,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
         "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
     // The assistant's admission, retention and periodic check.
@@ -328,6 +330,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
         "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-demo-agent",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "PluginRuntimeTests",

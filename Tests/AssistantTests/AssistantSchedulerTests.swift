@@ -65,7 +65,7 @@ private final class FakeHost: AssistantHost {
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: timekeeper,
       logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: agents(nil, [:]),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     var config = Config()
     config.assistant.sessionTimeout = Self.limit
     config.assistant.sweepInterval = .seconds(60)

@@ -136,7 +136,7 @@ package final class Daemon: Sendable {
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, log: logger.lines(at: .notice),
+      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, logger: logger,
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
