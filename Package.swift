@@ -135,14 +135,15 @@ let package = Package(
     .target(
       name: "MessageDelivery",
       dependencies: [
-        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire",
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
+        "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
     // Asks the formatter and the attachments service, and does without while they are away; knows no sessions.
     .target(
       name: "ContentServices",
       dependencies: [
-        "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayText", "RelayTransport", "RelayWire",
+        "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayText",
+        "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/ContentServices", swiftSettings: strict),
     // Shows a session to the conversations that watch it: answers as they grow, tools, notices, questions. Knows no routing.
     .target(
@@ -151,6 +152,7 @@ let package = Package(
         "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
         "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
     // The commands that people type, one file each, behind `ChatCommand`.
     .target(
@@ -165,8 +167,8 @@ let package = Package(
     .target(
       name: "Assistant",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel",
-        "RelayStore", "RelayWire",
+        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
@@ -174,8 +176,8 @@ let package = Package(
       name: "MessageRouting",
       dependencies: [
         "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
-        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayText",
-        "RelayTransport", "RelayWire",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore",
+        "RelayText", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.

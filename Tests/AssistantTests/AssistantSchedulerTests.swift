@@ -74,9 +74,9 @@ private final class FakeHost: AssistantHost {
     let sessions = SessionHost(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
       assistants: setup.profile)
-    let admission = AdmissionController(config.assistant, timekeeper) { _ in }
+    let admission = AdmissionController(config.assistant, timekeeper, logger: .lines { _ in })
     let scheduler = AssistantScheduler(
-      setup, sessions: sessions, admission: admission, timekeeper: timekeeper, log: { _ in })
+      setup, sessions: sessions, admission: admission, timekeeper: timekeeper, logger: .lines { _ in })
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = await sessions.create(
       name: "a", directory: folder.path, role: .assistant, home: key, emit: { _, _ in })

@@ -118,7 +118,7 @@ package final class Daemon: Sendable {
     let timekeeper = options.timekeeper
     let began = timekeeper.now()
     let store = try SQLiteStore(path: folders.database, logger: logger)
-    let services = Services(folders: folders, clock: timekeeper.clock, log: logger.lines(at: .notice))
+    let services = Services(folders: folders, clock: timekeeper.clock, logger: logger)
     let secrets = Locked(config.secretVariables)
     func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentChoice {
       var probe = AgentProbe(
@@ -147,7 +147,7 @@ package final class Daemon: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, folders: folders,
         timekeeper: timekeeper, machine: config.machine, hostName: Self.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { folders.remove($0) }, log: logger.lines(at: .notice)))
+        redaction: redaction, terminalGone: { folders.remove($0) }, logger: logger))
     try await router.restore()
     if let handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
