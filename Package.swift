@@ -82,15 +82,20 @@ let package = Package(
       name: "RelayStore",
       dependencies: [
         "CLinux", "CSQLite", "RelayConcurrency", "RelayModel", "RelayTransport", "RelayWire",
-        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
-      name: "RelayText", dependencies: ["CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire"],
+      name: "RelayText",
+      dependencies: [
+        "CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
+      ],
       path: "Sources/Supervisor/RelayText", swiftSettings: strict),
     .target(
       name: "RelayLogging",
-      dependencies: ["RelayConcurrency", "RelayTransport", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "RelayConcurrency", "RelayModel", "RelayTransport", .product(name: "Logging", package: "swift-log"),
+      ],
       path: "Sources/Supervisor/RelayLogging", swiftSettings: strict),
     .target(
       name: "RelayHome", dependencies: ["RelayConcurrency", "RelayWire"], path: "Sources/Supervisor/RelayHome",
@@ -114,6 +119,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
     .target(
       name: "PluginRuntime",
@@ -129,14 +135,15 @@ let package = Package(
     .target(
       name: "MessageDelivery",
       dependencies: [
-        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire",
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
+        "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
     // Asks the formatter and the attachments service, and does without while they are away; knows no sessions.
     .target(
       name: "ContentServices",
       dependencies: [
-        "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayText", "RelayTransport", "RelayWire",
+        "MessageDelivery", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayText",
+        "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/ContentServices", swiftSettings: strict),
     // Shows a session to the conversations that watch it: answers as they grow, tools, notices, questions. Knows no routing.
     .target(
@@ -145,6 +152,7 @@ let package = Package(
         "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
         "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
     // The commands that people type, one file each, behind `ChatCommand`.
     .target(
@@ -152,14 +160,15 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
         "RelayText", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
     // The assistant's admission, retention and periodic check.
     .target(
       name: "Assistant",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel",
-        "RelayStore", "RelayWire",
+        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
@@ -167,8 +176,8 @@ let package = Package(
       name: "MessageRouting",
       dependencies: [
         "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
-        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayText",
-        "RelayTransport", "RelayWire",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore",
+        "RelayText", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.
@@ -267,8 +276,9 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "RunGuard", "ControlServer", "LiveUpgrade", "RelayDaemon", .product(name: "Logging", package: "swift-log"),
+        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel", "RelayTransport",
+        "RelayWire", "RunGuard", "ControlServer", "LiveUpgrade", "RelayDaemon",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
@@ -293,12 +303,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
-      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire"],
+      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayLoggingTests",
       dependencies: [
-        "RelayConcurrency", "RelayLogging", "RelayTransport", "TestSupport",
+        "RelayConcurrency", "RelayLogging", "RelayModel", "RelayTransport", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -322,6 +332,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
         "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-demo-agent",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "PluginRuntimeTests",

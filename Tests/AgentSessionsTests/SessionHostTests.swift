@@ -33,7 +33,7 @@ import Testing
       folders: folders, guardian: nil, environment: environment, store: store,
       timekeeper: Timekeeper(clock: ContinuousClock(), wallTime: { clock.now }), logLimits: .init(),
       places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let profile = SessionProfile(
       pi: Config().pi, settings: Config().sessions, dependencies: dependencies, retention: retention)
     let host = SessionHost(ordinary: profile, assistants: profile)

@@ -36,7 +36,7 @@ import Testing
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
       logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let events = Mailbox<SessionEvent>()
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = Session(

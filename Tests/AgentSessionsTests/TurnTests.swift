@@ -1,6 +1,7 @@
 import AgentRuntime
 import FoundationEssentials
 import Glibc
+import Logging
 import PiRPC
 import RelayConcurrency
 import RelayConfig
@@ -50,7 +51,7 @@ extension Session {
   private func withSession(
     agent: String = "/nowhere/pi", works: Bool = false, id: String = "s",
     places: SessionPlaces = SessionPlaces(maximum: 8, maximumStarting: 8), in folder: TemporaryFolder,
-    during: @escaping @Sendable (Session, SessionEvent) -> Void = { _, _ in },
+    logger: Logger = .lines { _ in }, during: @escaping @Sendable (Session, SessionEvent) -> Void = { _, _ in },
     _ body: (Session, Mailbox<SessionEvent>, SQLiteStore) async throws -> Void
   ) async throws {
     let folders = Folders(home: folder.path + "/home")
@@ -62,7 +63,7 @@ extension Session {
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
       logLimits: .init(), places: places, agents: AgentChoice(probe: probe),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: logger)
     let events = Mailbox<SessionEvent>()
     let made = Locked<Session?>(nil)
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
@@ -198,6 +199,26 @@ extension Session {
       await session.close()
     }
     await taken.release()
+  }
+
+  @Test func `lines of the daemon's log about a session are found by the beginning of its id`() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/pi-relayd.log"
+    let log = DaemonLog(file: LogFile(path: file, limits: .init()), say: { _ in })
+    try await withSession(works: true, id: "2f9ab", in: folder, logger: log.logger) { session, events, store in
+      await session.rename("my app")
+      let one = prompt("one")
+      _ = try await store.accept(stored(one), state: nil)
+      _ = await session.enqueue(one)
+      _ = await outcome(of: one.key, events)
+      await session.close()
+    }
+    await log.flush(within: .seconds(20), clock: ContinuousClock())
+    var filter = LogFilter(sessions: ["2f9"])
+    let lines = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+      .split(separator: "\n").filter { filter.take($0) }.compactMap { LogLine(parsing: $0) }
+    #expect(lines.contains { $0.message.hasPrefix("the agent did not start: ") }, "\(lines)")
+    #expect(lines.allSatisfy { $0.terminalText.hasPrefix("session my app: ") }, "\(lines)")
   }
 
   @Test func `an agent that exits during the look-up is followed by another, which is asked again`() async throws {

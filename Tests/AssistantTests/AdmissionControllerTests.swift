@@ -14,8 +14,8 @@ import Testing
   private func queue(_ change: (inout Config.Assistant) -> Void = { _ in }) -> AdmissionController {
     var settings = Config.Assistant()
     change(&settings)
-    return AdmissionController(settings, Timekeeper(clock: clock)) { [lines] line in lines.withLock { $0.append(line) }
-    }
+    return AdmissionController(
+      settings, Timekeeper(clock: clock), logger: .lines { [lines] line in lines.withLock { $0.append(line) } })
   }
 
   private func key(_ id: Int, in conversation: String = "c") -> MessageKey {
@@ -45,7 +45,7 @@ import Testing
     }
     // 51 … 150: the smallest value that the share is not above.
     #expect(queue.health(sessions: 1).contains("m:c: 100 answer(s), p50 100 ms, p95 145 ms, p99 149 ms"))
-    #expect(lines.withLock { $0.last } == "assistant: m:c answered: waited 0 s, took 150 ms in all")
+    #expect(lines.withLock { $0.last } == "m:c: assistant: answered: waited 0 s, took 150 ms in all")
     queue.forget([key(1).conversation])
     #expect(!queue.health(sessions: 0).contains("m:c"))
   }

@@ -69,7 +69,7 @@ private final class FakeHost: AssistantHost {
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: timekeeper,
       logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: agents(nil, [:]),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, log: { _ in })
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     var config = Config()
     config.assistant.sessionTimeout = Self.limit
     config.assistant.sweepInterval = .seconds(60)
@@ -79,9 +79,9 @@ private final class FakeHost: AssistantHost {
     let sessions = SessionHost(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
       assistants: setup.profile)
-    let admission = AdmissionController(config.assistant, timekeeper) { _ in }
+    let admission = AdmissionController(config.assistant, timekeeper, logger: .lines { _ in })
     let scheduler = AssistantScheduler(
-      setup, sessions: sessions, admission: admission, timekeeper: timekeeper, log: { _ in })
+      setup, sessions: sessions, admission: admission, timekeeper: timekeeper, logger: .lines { _ in })
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = await sessions.create(
       name: "a", directory: folder.path, role: .assistant, home: key, emit: { _, _ in })

@@ -157,7 +157,7 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "3") == .failed)
         #expect(await relay.messenger.texts(in: "c3").contains { $0.contains("So many messages wait already") })
         try await relay.waitForLog("fake/default:c1: 1 answer(s), p50")
-        #expect(relay.log.contains { $0.contains("assistant: fake/default:c2 answered: waited") })
+        #expect(relay.log.contains { $0.contains("fake/default:c2: assistant: answered: waited") })
       }
     }
 

@@ -271,7 +271,7 @@ extension EndToEnd {
       try await RelayFixture.run(config: "messengers: {fake: {default: {}}}") { relay in
         let reply = try await relay.messenger.say("hello", id: "1")
         #expect(!reply.stored)
-        try await relay.waitForLog("fake/default admits nobody")
+        try await relay.waitForLog("fake/default: it admits nobody")
       }
     }
 
@@ -279,7 +279,7 @@ extension EndToEnd {
       try await RelayFixture.run(config: "messengers: {fake: {default: {auth: {everyone: true}}}}") { relay in
         try await relay.messenger.say("hello", id: "1", from: "anybody")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        try await relay.waitForLog("fake/default admits everyone")
+        try await relay.waitForLog("fake/default: it admits everyone")
       }
     }
 

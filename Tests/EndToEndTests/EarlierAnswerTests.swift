@@ -79,7 +79,7 @@ extension EndToEnd {
         "INSERT INTO outbound (key, instance, conversation, kind, body, isOpen) VALUES (?, 'fake/default', 'c1', 5, ?, 1)",
         .text(Self.key),
         .text(#"{"key":"\#(Self.key)","conversation":"c1","text":"","role":"answer","streaming":true}"#))
-      let checkpoints = StreamCheckpoints(folder: relay.folders.streams) { _ in }
+      let checkpoints = StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in })
       let checkpoint = checkpoints.begin(Self.key)
       if let text { #expect(checkpoint?.write(text) == true) }
     }

@@ -122,7 +122,7 @@ extension EndToEnd {
         await relay.messenger.swallowAnswers(1)
         try await relay.start()
         await relay.messenger.wait { $0.swallowedCount == 1 }
-        let checkpoints = StreamCheckpoints(folder: relay.folders.streams) { _ in }
+        let checkpoints = StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in })
         #expect(checkpoints.load(Self.key)?.isMarked == true)
       }
     }
@@ -133,7 +133,7 @@ extension EndToEnd {
         let shown = Delivery.repeatMark + "word1"
         await relay.messenger.show(shown, under: Self.key)
         try await settle(relay)
-        StreamCheckpoints(folder: relay.folders.streams) { _ in }.mark(Self.key)
+        StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in }).mark(Self.key)
         try await relay.start()
         try await relay.messenger.say("/help", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .handled)
@@ -161,7 +161,7 @@ extension EndToEnd {
         OutboundRecord(key: Self.key, conversation: conversation, request: .message(request))
       ])
       await store.close()
-      let checkpoints = StreamCheckpoints(folder: relay.folders.streams) { _ in }
+      let checkpoints = StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in })
       #expect(checkpoints.begin(Self.key)?.write(Self.words.joined(separator: " ")) == true)
     }
 

@@ -26,9 +26,13 @@ import Testing
     #expect(Self.lines[3].text == "debug [] [3 lines were left out]")
   }
 
-  @Test func `a terminal is shown the instance and the message`() {
+  @Test func `a terminal is shown what the line is about, and the message`() {
     #expect(Self.lines[0].terminalText == "the configuration was read again")
     #expect(Self.lines[1].terminalText == "discord/work: it ended with exit code 1")
+    let conversation = ["instance": "discord/work", "conversation": "c1"]
+    #expect(LogLine(.error, "no", metadata: conversation).terminalText == "discord/work:c1: no")
+    let session = ["session": "1f3a", "name": "app"]
+    #expect(LogLine(.error, "no", metadata: session).terminalText == "session app: no")
   }
 
   @Test(arguments: ["", "x", "  in: sessions", "2026-11-25 no time", "info: text", "relay.yaml:3:5: unknown key"])

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import RelayConcurrency
+import RelayModel
 import TestSupport
 import Testing
 
@@ -35,6 +36,14 @@ import Testing
     #expect(
       await stage.lines() == ["warning [instance=discord/work session=1f3a] it ended", "error no space"])
     #expect(stage.shown.withLock { $0 } == ["discord/work: it ended", "no space"])
+  }
+
+  @Test func `a line about a session of a conversation names both`() async throws {
+    let stage = try Stage()
+    let key = ConversationKey(instance: "discord/work", conversation: "c1")
+    stage.log.logger.with(key).with(session: "1f3a", named: "my app").error("no")
+    #expect(await stage.lines() == [#"error [instance=discord/work session=1f3a name="my app" conversation=c1] no"#])
+    #expect(stage.shown.withLock { $0 } == ["discord/work:c1: session my app: no"])
   }
 
   @Test func `loggers that were made before follow a change of the level`() async throws {

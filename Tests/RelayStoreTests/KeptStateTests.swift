@@ -75,7 +75,7 @@ import Testing
         "UPDATE message SET body = '{' WHERE id = '2'; UPDATE outbound SET kind = 99 WHERE key = 'a'")
     }
     let reports = Locked<[String]>([])
-    let store = try SQLiteStore(path: path, report: { text in reports.withLock { $0.append(text) } })
+    let store = try SQLiteStore(path: path, logger: .lines { text in reports.withLock { $0.append(text) } })
     #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored.key.id) == ["1", "3"])
     #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record.key) == ["b"])
     #expect(reports.withLock { $0.count { $0.contains("cannot be understood and is left as it is") } } == 2)

@@ -1,6 +1,7 @@
 import PiRPC
 import RelayConcurrency
 import RelayWire
+import TestSupport
 import Testing
 
 @testable import RelayText
@@ -31,7 +32,8 @@ import Testing
 
   @Test func `a line on which a pattern takes too long is taken out whole, and told once`() {
     let told = Locked<[String]>([])
-    let redaction = Redaction(["^(a+)+$", "ACME-[0-9]{6}"]) { line in told.withLock { $0.append(line) } }
+    let redaction = Redaction(
+      ["^(a+)+$", "ACME-[0-9]{6}"], logger: .lines { line in told.withLock { $0.append(line) } })
     let slow = String(repeating: "a", count: 64) + "!"
     let text = "aaaa\n\(slow)\nACME-123456 is \(slow)\n\(slow)"
     #expect(redaction.apply(to: text) == "[redacted]\n[redacted]\n[redacted] is \(slow)\n[redacted]")

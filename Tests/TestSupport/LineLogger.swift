@@ -1,4 +1,5 @@
 package import Logging
+internal import RelayLogging
 
 extension Logger {
   /// A logger that gives every line to `write`, as a terminal is shown it: `discord/work: it ended`.
@@ -23,7 +24,7 @@ private struct LineLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    let instance = (event.metadata?["instance"] ?? metadata["instance"]).map { "\($0): " } ?? ""
-    write("\(instance)\(event.message)")
+    let all = metadata.merging(event.metadata ?? [:]) { $1 }
+    write(LogLine(event.level, event.message.description, metadata: all.mapValues(\.description)).terminalText)
   }
 }

@@ -1,6 +1,7 @@
 internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayConfig
@@ -87,7 +88,8 @@ struct AgentLauncher: Sendable {
       if count == 0 { return true }
       guard await dependencies.timekeeper.sleep(for: .milliseconds(10)) else { return false }
     }
-    dependencies.log("session \(name): an agent of an earlier daemon does not end")
+    dependencies.logger.with(session: context.record.id, named: name).error(
+      "an agent of an earlier daemon does not end")
     return false
   }
 

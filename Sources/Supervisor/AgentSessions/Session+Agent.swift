@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import Glibc
+internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
@@ -92,7 +93,7 @@ extension Session {
     do {
       guard try await dependencies.store.keepNotice(text) else { return }
     } catch {
-      dependencies.log("session \(name): that people know of the demo agent could not be stored: \(error)")
+      logger.error("that people know of the demo agent could not be stored: \(error)")
     }
     emit(.notice(text))
   }

@@ -1,4 +1,5 @@
 internal import AgentRuntime
+internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
@@ -64,7 +65,7 @@ extension Session {
     do {
       try await dependencies.store.advance(prompt.key, change, in: id)
     } catch {
-      dependencies.log("session \(name): a message was not given to the working agent: \(error)")
+      logger.error("a message was not given to the working agent: \(error)")
       return .refused
     }
     guard current.run?.takesSteering == true, self.connection === connection else {

@@ -1,6 +1,7 @@
 internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
@@ -70,7 +71,7 @@ extension Session {
       await settleHandled(connection, generation)
     } catch {
       guard error != .ended, current.run(generation) != nil else { return }
-      dependencies.log("session \(name): a message could not be given to pi, which is ended: \(error)")
+      logger.warning("a message could not be given to pi, which is ended: \(error)")
       connection.child.signal(SIGKILL)
     }
   }
@@ -88,7 +89,7 @@ extension Session {
       }
       guard let run = current.run(generation), !run.started else { return }
       guard !questions.hasDialogs, !run.isAnswered else { continue }
-      dependencies.log("session \(name): pi took no message within \(pi.answerTimeout.forPeople) and is ended")
+      logger.warning("pi took no message within \(pi.answerTimeout.forPeople) and is ended")
       connection.child.signal(SIGKILL)
       return
     }

@@ -1,4 +1,5 @@
 internal import AgentRuntime
+internal import Logging
 package import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
@@ -27,7 +28,7 @@ extension Session {
       try connection.answer(dialog, answer)
       return true
     } catch {
-      dependencies.log("session \(name): an answer could not be given: \(error)")
+      logger.warning("an answer could not be given: \(error)")
       return false
     }
   }

@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import Glibc
+internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
@@ -42,7 +43,7 @@ extension Session {
       _ = try await connection.send(.abort, within: Self.abortLimit)
     } catch .timedOut {
       guard current.run(generation) != nil else { return }
-      dependencies.log("session \(name): pi did not stop within \(Self.abortLimit.forPeople) and is ended")
+      logger.warning("pi did not stop within \(Self.abortLimit.forPeople) and is ended")
       connection.child.signal(SIGKILL)
     } catch {
       // It has ended: the run has too.
@@ -84,7 +85,7 @@ extension Session {
     // The run in progress still has to say how it ended.
     await waitForEndOfWork()
     do { try retention.memory?.forget() } catch {
-      dependencies.log("session \(name): what was said could not be removed: \(error)")
+      logger.error("what was said could not be removed: \(error)")
     }
   }
 

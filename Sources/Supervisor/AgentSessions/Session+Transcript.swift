@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import FoundationEssentials
+internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
@@ -42,7 +43,7 @@ extension Session {
         transcript.reconcile(found)
       } catch {
         if !hasTold {
-          dependencies.log("session \(name): a message waits until it can be stored what the session has: \(error)")
+          logger.error("a message waits until it can be stored what the session has: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true

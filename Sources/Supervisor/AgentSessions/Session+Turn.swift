@@ -1,6 +1,7 @@
 internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
@@ -52,8 +53,7 @@ extension Session {
   func take(_ event: MessageLifecycle.Event, why: String = "") async -> MessageLifecycle.Next {
     guard let key = current.run?.prompt.key else { return .leave }
     guard let reaction = current.run?.prompt.life.take(event) else {
-      dependencies.log(
-        "session \(name): \(event) means nothing to a message that is \(current.run?.prompt.life.state as Any)")
+      logger.error("\(event) means nothing to a message that is \(current.run?.prompt.life.state as Any)")
       return .leave
     }
     // In the queue before anything is awaited: a stop, a withdrawal, an edit or a close must find the message there.
@@ -96,7 +96,7 @@ extension Session {
       return .agentReady
     } catch {
       turn.why = "\(error)"
-      dependencies.log("session \(name): the agent did not start: \(error)")
+      logger.error("the agent did not start: \(error)")
       return .agentUnavailable
     }
   }
@@ -156,7 +156,7 @@ extension Session {
         return try await dependencies.store.advance(key, change, in: id)
       } catch {
         if !hasTold {
-          dependencies.log("session \(name): a message is not given to the agent before that is stored: \(error)")
+          logger.error("a message is not given to the agent before that is stored: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
@@ -202,7 +202,7 @@ extension Session {
     if !phase.isOpen { await dropAll(steering) } else { await requeue(steering) }
     guard isTurnWanted else { return }
     facts.exitedInRun()
-    dependencies.log("session \(name): pi ended in mid-run with \(why)")
+    logger.warning("pi ended in mid-run with \(why)")
   }
 
   private func returnToQueue(_ why: String) {

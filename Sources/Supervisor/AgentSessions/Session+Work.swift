@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import FoundationEssentials
+internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
@@ -52,7 +53,7 @@ extension Session {
       let memory = retention.memory
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try memory?.forget() }
     } catch {
-      dependencies.log("session \(name): what was said could not be removed: \(error)")
+      logger.error("what was said could not be removed: \(error)")
     }
   }
 
@@ -64,7 +65,7 @@ extension Session {
     let wakes = wakes
     let woken: Void?? = try? await withDeadline(limit, clock: dependencies.timekeeper.clock) { await wakes.next() }
     if woken == nil, phase.isOpen, isIdle {
-      dependencies.log("session \(name): idle for \(limit.forPeople), its agent is ended until it is needed")
+      logger.info("idle for \(limit.forPeople), its agent is ended until it is needed")
       await stopAgent()
     }
   }

@@ -1,9 +1,11 @@
 package import AgentRuntime
 internal import FoundationEssentials
+internal import Logging
 package import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 package import RelayModel
 internal import RelayStore
 internal import RelayText
@@ -60,6 +62,7 @@ package actor Session {
   nonisolated var settings: Config.Sessions { context.settings }
   nonisolated var pi: Config.Pi { context.pi }
   nonisolated var dependencies: SessionDependencies { context.dependencies }
+  var logger: Logger { dependencies.logger.with(session: id, named: name) }
   nonisolated var taskScope: TaskScope { context.taskScope }
   nonisolated var emit: @Sendable (SessionEvent) -> Void { context.emit }
 
@@ -149,7 +152,7 @@ package actor Session {
     do {
       try await dependencies.store.end(end)
     } catch {
-      dependencies.log("session \(name): the end of a message could not be stored: \(error)")
+      logger.error("the end of a message could not be stored: \(error)")
     }
   }
 
@@ -157,7 +160,7 @@ package actor Session {
     do {
       try await dependencies.store.advance(message, change, in: id)
     } catch {
-      dependencies.log("session \(name): the state of a message could not be stored: \(error)")
+      logger.error("the state of a message could not be stored: \(error)")
     }
   }
 }

@@ -1,4 +1,5 @@
 package import AgentRuntime
+package import Logging
 package import PiRPC
 package import ProcessSupervision
 package import RelayConcurrency
@@ -19,7 +20,7 @@ package struct SessionDependencies: Sendable {
   package var places: SessionPlaces
   package var agents: AgentChoice
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
-  package var log: @Sendable (String) -> Void
+  package var logger: Logger
   /// A person's words as they are repeated to people: one line of so many characters, looked through before it is cut.
   package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) }
   /// Environment variables that agents must not see.
@@ -28,7 +29,7 @@ package struct SessionDependencies: Sendable {
   package init(
     folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
     timekeeper: Timekeeper, logLimits: LogFile.Limits, places: SessionPlaces, agents: AgentChoice,
-    prepare: @escaping @Sendable (Prompt) async -> PreparedPrompt, log: @escaping @Sendable (String) -> Void,
+    prepare: @escaping @Sendable (Prompt) async -> PreparedPrompt, logger: Logger,
     quote: @escaping @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) },
     secretVariables: @escaping @Sendable () -> Set<String> = { [] }
   ) {
@@ -41,7 +42,7 @@ package struct SessionDependencies: Sendable {
     self.places = places
     self.agents = agents
     self.prepare = prepare
-    self.log = log
+    self.logger = logger
     self.quote = quote
     self.secretVariables = secretVariables
   }

@@ -1,5 +1,7 @@
 internal import AgentRuntime
+internal import Logging
 internal import ProcessSupervision
+internal import RelayLogging
 package import RelayModel
 internal import RelayStore
 internal import RelayTransport
@@ -46,7 +48,8 @@ extension SessionHost {
       do {
         try await session(one.id)?.adopt(one)
       } catch {
-        tell("session \(one.id): its agent could not be gone on with: \(error)")
+        dependencies.logger.with("session", one.id)
+          .error("session \(one.id): its agent could not be gone on with: \(error)")
       }
     }
     for child in handover.leaving { end(child) }

@@ -1,8 +1,10 @@
 internal import AgentRuntime
 internal import FoundationEssentials
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 package import RelayModel
 internal import RelayStore
 internal import RelayText
@@ -136,7 +138,7 @@ package actor SessionHost {
     do {
       try await dependencies.store.saveSession(record)
     } catch {
-      dependencies.log("session \(record.name) was not stored and would not outlive this daemon: \(error)")
+      logger(of: record).error("it was not stored and would not outlive this daemon: \(error)")
     }
   }
 
@@ -155,7 +157,9 @@ package actor SessionHost {
     SessionRoots.resolved(folder, within: ordinaryProfile.settings.roots)
   }
 
-  package func tell(_ text: String) { dependencies.log(text) }
+  private func logger(of record: SessionRecord) -> Logger {
+    dependencies.logger.with(session: record.id, named: record.name)
+  }
 
   func end(_ handover: ChildProcess.Handover) {
     do {
@@ -164,7 +168,7 @@ package actor SessionHost {
         await child.tearDown([.wait(.seconds(3))], clock: clock)
       }
     } catch {
-      tell("an agent could not be ended: \(error)")
+      dependencies.logger.error("an agent could not be ended: \(error)")
     }
   }
 
@@ -233,7 +237,7 @@ package actor SessionHost {
       guard case .asleep? = entries[id] else { return await closeIfUnused(id, for: limit) }
       unlist(id)
       do { try await Self.forget(retention) } catch {
-        dependencies.log("session \(record.name): what was said could not be removed: \(error)")
+        logger(of: record).error("what was said could not be removed: \(error)")
       }
       await storeEnd(of: id)
       return true
@@ -260,7 +264,7 @@ package actor SessionHost {
     do {
       try await dependencies.store.removeSession(id)
     } catch {
-      dependencies.log("that session \(id) is closed could not be stored: \(error)")
+      dependencies.logger.with("session", id).error("that session \(id) is closed could not be stored: \(error)")
     }
   }
 

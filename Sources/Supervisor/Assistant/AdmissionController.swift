@@ -1,6 +1,8 @@
 package import AgentSessions
+package import Logging
 package import RelayConcurrency
 package import RelayConfig
+internal import RelayLogging
 package import RelayModel
 internal import RelayWire
 
@@ -22,13 +24,13 @@ package final class AdmissionController: Sendable {
 
   private let settings: Config.Assistant
   private let timekeeper: Timekeeper
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private let state = Locked(State())
 
-  package init(_ settings: Config.Assistant, _ timekeeper: Timekeeper, log: @escaping @Sendable (String) -> Void) {
+  package init(_ settings: Config.Assistant, _ timekeeper: Timekeeper, logger: Logger) {
     self.settings = settings
     self.timekeeper = timekeeper
-    self.log = log
+    self.logger = logger
   }
 
   /// - Parameter isKnown: an earlier daemon admitted the message, which is not refused any more.
@@ -71,9 +73,9 @@ package final class AdmissionController: Sendable {
     }
     guard let ended else { return }
     let waited = (ended.started ?? now) - ended.taken
-    log(
-      "assistant: \(message.conversation) \(end.outcome.rawValue): waited \(waited.forPeople), "
-        + "took \((now - ended.taken).forPeople) in all")
+    let took = (now - ended.taken).forPeople
+    logger.with(message.conversation)
+      .info("assistant: \(end.outcome.rawValue): waited \(waited.forPeople), took \(took) in all")
   }
 
   /// Drops the measurements of conversations whose session is gone.

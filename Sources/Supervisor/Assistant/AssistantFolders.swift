@@ -1,6 +1,7 @@
 internal import AgentRuntime
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 
 /// The transcript directories of the assistant's sessions.
 struct AssistantFolders {
@@ -11,7 +12,7 @@ struct AssistantFolders {
   /// - Parameter now: in seconds since 1970.
   /// - Returns: the number of removed directories.
   func remove(
-    exceptOf used: Set<String>, unusedFor limit: Duration, now: Double, log: (String) -> Void
+    exceptOf used: Set<String>, unusedFor limit: Duration, now: Double, logger: Logger
   ) -> Int {
     // Before the first session there is none.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
@@ -24,7 +25,7 @@ struct AssistantFolders {
         try FileManager.default.removeItem(atPath: folder)
         removed += 1
       } catch {
-        log("assistant: \(folder) could not be removed: \(error)")
+        logger.error("assistant: \(folder) could not be removed: \(error)")
       }
     }
     return removed

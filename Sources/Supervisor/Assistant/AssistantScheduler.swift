@@ -1,6 +1,8 @@
 package import AgentSessions
+package import Logging
 package import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 package import RelayModel
 internal import RelayWire
 
@@ -26,18 +28,18 @@ package actor AssistantScheduler {
   private let sessions: SessionHost
   private let admission: AdmissionController
   private let timekeeper: Timekeeper
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private var hasBegun = false
 
   package init(
     _ setup: AssistantSetup, sessions: SessionHost, admission: AdmissionController, timekeeper: Timekeeper,
-    log: @escaping @Sendable (String) -> Void
+    logger: Logger
   ) {
     self.setup = setup
     self.sessions = sessions
     self.admission = admission
     self.timekeeper = timekeeper
-    self.log = log
+    self.logger = logger
   }
 
   /// Starts the timers, once. They end with the scope.
@@ -57,7 +59,8 @@ package actor AssistantScheduler {
   }
 
   private func reportHealth() async {
-    log(admission.health(sessions: await sessions.assistants().count))
+    let count = await sessions.assistants().count
+    logger.info("\(admission.health(sessions: count))")
   }
 
   // MARK: Sessions that have timed out
@@ -70,11 +73,12 @@ package actor AssistantScheduler {
     let used = Set(await sessions.assistants().map(\.id) + sessions.passing.map(\.id))
     let now = timekeeper.wallTime()
     // Reads a directory for each session: neither on the event loop nor on this actor.
-    let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [log, root = setup.root] in
-      AssistantFolders(root: root).remove(exceptOf: used, unusedFor: limit, now: now, log: log)
+    let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [logger, root = setup.root] in
+      AssistantFolders(root: root).remove(exceptOf: used, unusedFor: limit, now: now, logger: logger)
     }
     guard ended + removed > 0 else { return }
-    log("assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit.forPeople) are removed")
+    logger.info(
+      "assistant: \(ended) session(s) and \(removed) folder(s) that were not used for \(limit.forPeople) are removed")
   }
 
   private func closeIfUnused(_ session: String, for limit: Duration, _ host: any AssistantHost) async -> Bool {
@@ -86,7 +90,7 @@ package actor AssistantScheduler {
       admission.forget(conversations)
       return true
     } catch {
-      log("assistant: the conversations of a session could not be read: \(error)")
+      logger.with("session", session).error("assistant: the conversations of a session could not be read: \(error)")
       return false
     }
   }
@@ -98,9 +102,9 @@ package actor AssistantScheduler {
     let number = Int(timekeeper.wallTime())
     await PeriodicCheck.run(number, in: sessions, observing: admission) { outcome in
       switch outcome {
-      case .allWell: log("heartbeat: nothing that the owner must know")
+      case .allWell: logger.info("heartbeat: nothing that the owner must know")
       case .finding(let text): await host.deliver(finding: text, number: number)
-      case .failed(let problem): log("heartbeat: \(problem)")
+      case .failed(let problem): logger.warning("heartbeat: \(problem)")
       }
     }
     await reportHealth()

@@ -2,6 +2,7 @@ internal import AgentRuntime
 package import AgentSessions
 internal import FoundationEssentials
 internal import Glibc
+internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 
@@ -59,7 +60,7 @@ package enum GitWorkspace {
       case let count: return "\(count) changes that are not committed"
       }
     } catch {
-      dependencies.log("git status in \(folder) could not be run: \(error)")
+      dependencies.logger.warning("git status in \(folder) could not be run: \(error)")
       return nil
     }
   }

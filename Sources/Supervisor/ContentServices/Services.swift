@@ -1,8 +1,10 @@
 internal import FoundationEssentials
+package import Logging
 internal import MessageDelivery
 package import PluginRuntime
 internal import RelayConcurrency
 package import RelayHome
+internal import RelayLogging
 internal import RelayText
 internal import RelayTransport
 package import RelayWire
@@ -14,7 +16,7 @@ package actor Services {
   private var holders: [String: LinkHolder] = [:]
   private let folders: Folders
   private let clock: any Clock<Duration>
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   /// Requests that ended a service, by what they carried: a second death sets the content aside.
   private var deaths: [String: Int] = [:]
   private var complained: Set<String> = []
@@ -39,10 +41,10 @@ package actor Services {
   /// For files, which cannot be asked for again: the plugin may take as long for its handshake.
   static let wakeLimit: Duration = .seconds(10)
 
-  package init(folders: Folders, clock: any Clock<Duration>, log: @escaping @Sendable (String) -> Void) {
+  package init(folders: Folders, clock: any Clock<Duration>, logger: Logger) {
     self.folders = folders
     self.clock = clock
-    self.log = log
+    self.logger = logger
   }
 
   package func connected(_ link: PluginLink) {
@@ -95,7 +97,8 @@ package actor Services {
 
   /// Says once, until the service is back, that something is done without it.
   private func complain(_ service: String, _ why: String) {
-    if complained.insert(service).inserted { log("\(service): \(why); going on without it until it is back") }
+    guard complained.insert(service).inserted else { return }
+    logger.warning("\(service): \(why); going on without it until it is back")
   }
 
   // MARK: - Formatting
@@ -111,7 +114,8 @@ package actor Services {
       do {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
         if Self.isSound(pieces, of: request) { return pieces }
-        log("\(link.name) rendered pieces over the limit or out of order; split plainly instead")
+        logger.with("instance", link.name)
+          .warning("it rendered pieces over the limit or out of order; split plainly instead")
       } catch {
         noteDeath(identity, error)
         complain(FormatRender.method, "\(error)")

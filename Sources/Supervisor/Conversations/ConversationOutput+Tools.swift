@@ -1,6 +1,7 @@
 internal import AgentSessions
 internal import ContentServices
 internal import FoundationEssentials
+internal import Logging
 internal import MessageDelivery
 internal import PiRPC
 internal import PluginRuntime
@@ -105,7 +106,7 @@ extension ConversationOutput {
       }
       guard isWritten else { return nil }
     } catch {
-      delivery.log("\(key): \(name) could not be handed over: \(error)")
+      delivery.logger.error("\(name) could not be handed over: \(error)")
       return nil
     }
     let sent = await delivery.send(file: path, name: name, mime: mime, caption: nil)
@@ -120,7 +121,7 @@ extension ConversationOutput {
       if Task.isCancelled { return }
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      delivery.log("\(key): a file that is no longer needed is left behind: \(error)")
+      delivery.logger.warning("a file that is no longer needed is left behind: \(error)")
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
@@ -76,7 +77,7 @@ extension Delivery {
         try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
         return .delivered()
       } catch {
-        log("\(conversation): a message is not sent before it is recorded: \(error)")
+        logger.error("a message is not sent before it is recorded: \(error)")
         // Where nothing is stored any more, the message that it answers does not end either.
         return (error as? StoreError)?.isLasting == true ? .refused("\(error)") : .notDelivered
       }
@@ -210,7 +211,7 @@ extension Delivery {
       settle(key, .sent(message: message))
       return Sent(key: key, message: message, mayBeRepeat: mayBeRepeat)
     case .gaveUp(let reason):
-      log("\(conversation): a message could not be sent: \(reason)")
+      logger.error("a message could not be sent: \(reason)")
       settle(key, .failed("\(reason)"))
       return nil
     case .postponed, .interrupted: return nil

@@ -1,7 +1,9 @@
 internal import FoundationEssentials
+package import Logging
 internal import PluginRuntime
 package import RelayConcurrency
 package import RelayConfig
+internal import RelayLogging
 package import RelayModel
 package import RelayStore
 internal import RelayTransport
@@ -15,18 +17,19 @@ package struct Delivery: Sendable {
   package let store: any Store
   package let timekeeper: Timekeeper
   package let settings: Config.DeliverySettings
-  package let log: @Sendable (String) -> Void
+  /// Names the conversation on every line.
+  package let logger: Logger
 
   package init(
     conversation: ConversationKey, holder: LinkHolder, store: any Store, timekeeper: Timekeeper,
-    settings: Config.DeliverySettings, log: @escaping @Sendable (String) -> Void
+    settings: Config.DeliverySettings, logger: Logger
   ) {
     self.conversation = conversation
     self.holder = holder
     self.store = store
     self.timekeeper = timekeeper
     self.settings = settings
-    self.log = log
+    self.logger = logger.with(conversation)
   }
 
   package static let repeatMark = "(possible repeat) "
@@ -140,7 +143,7 @@ package struct Delivery: Sendable {
     case .interrupted: return .interrupted
     case .gaveUp(.gone): return .gone
     case .gaveUp(let reason):
-      log("\(conversation): a message could not be changed: \(reason)")
+      logger.warning("a message could not be changed: \(reason)")
       guard case .crashes = reason else { return .rejected }
       settle(key, .failed("\(reason)"))
       return .setAside
@@ -163,11 +166,11 @@ package struct Delivery: Sendable {
     case .succeeded: return true
     case .postponed, .interrupted: return false
     case .gaveUp(.crashes), .gaveUp(.triesUsedUp):
-      log("\(conversation): a message could not be removed; the next start tries it again")
+      logger.warning("a message could not be removed; the next start tries it again")
       return false
     case .gaveUp(let reason):
       // The message stays, which does no harm.
-      log("\(conversation): a message could not be removed: \(reason)")
+      logger.warning("a message could not be removed: \(reason)")
       return true
     }
   }
@@ -215,7 +218,7 @@ package struct Delivery: Sendable {
         return .delivered()
       } catch {
         // Another try does no harm, whatever the reason.
-        log("\(conversation): the outcome of a message could not be told: \(error)")
+        logger.info("the outcome of a message could not be told: \(error)")
         return .notDelivered
       }
     }
@@ -227,7 +230,7 @@ package struct Delivery: Sendable {
     do {
       _ = try await link.request(TypingSet(conversation: conversation.conversation, active: active))
     } catch {
-      log("\(conversation): typing could not be shown: \(error)")
+      logger.info("typing could not be shown: \(error)")
     }
   }
 }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+package import Logging
 internal import RelayConcurrency
 internal import RelayWire
 
@@ -17,12 +18,12 @@ package final class StreamCheckpoints: Sendable {
 
   private let folder: String
   private let boot: String
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
 
   /// - Parameter folder: of this daemon's own; made by `Folders`.
-  package init(folder: String, boot: String? = nil, log: @escaping @Sendable (String) -> Void) {
+  package init(folder: String, boot: String? = nil, logger: Logger) {
     self.folder = folder
-    self.log = log
+    self.logger = logger
     let data = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
     self.boot = boot ?? String(decoding: data, as: UTF8.self).trimmingWhitespace()
   }
@@ -33,12 +34,12 @@ package final class StreamCheckpoints: Sendable {
   package func begin(_ key: String) -> StreamCheckpoint? {
     let descriptor = open(path(key), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      log("\(path(key)) cannot be made: \(String(cString: strerror(errno)))")
+      logger.warning("\(path(key)) cannot be made: \(String(cString: strerror(errno)))")
       return nil
     }
     let checkpoint = StreamCheckpoint(descriptor, header: Array("\(boot)\n".utf8))
     guard checkpoint.isWhole else {
-      log("\(path(key)) cannot be begun: there may be no room")
+      logger.warning("\(path(key)) cannot be begun: there may be no room")
       remove(key)
       return nil
     }
@@ -57,10 +58,12 @@ package final class StreamCheckpoints: Sendable {
   /// Sends under this key say from now on that they may be repeats.
   package func mark(_ key: String) {
     let descriptor = open(path(key), O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return log("\(path(key)) cannot be marked: \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else {
+      return logger.warning("\(path(key)) cannot be marked: \(String(cString: strerror(errno)))")
+    }
     defer { close(descriptor) }
     var mark = StreamCheckpoint.marked
-    if pwrite(descriptor, &mark, 1, off_t(boot.utf8.count + 1)) != 1 { log("\(path(key)) cannot be marked") }
+    if pwrite(descriptor, &mark, 1, off_t(boot.utf8.count + 1)) != 1 { logger.warning("\(path(key)) cannot be marked") }
   }
 
   package func remove(_ key: String) { unlink(path(key)) }

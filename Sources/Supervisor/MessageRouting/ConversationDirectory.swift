@@ -1,6 +1,7 @@
 internal import AgentSessions
 internal import ContentServices
 internal import Conversations
+internal import Logging
 internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
@@ -45,7 +46,7 @@ final class ConversationDirectory: Sendable {
     let deliveries: Config.DeliverySettings
     let redaction: Redaction
     let checkpoints: StreamCheckpoints
-    let log: @Sendable (String) -> Void
+    let logger: Logger
   }
 
   private struct State {
@@ -159,7 +160,7 @@ final class ConversationDirectory: Sendable {
   private func delivery(to key: ConversationKey, _ holder: LinkHolder) -> Delivery {
     Delivery(
       conversation: key, holder: holder, store: output.store, timekeeper: output.timekeeper,
-      settings: output.deliveries, log: output.log)
+      settings: output.deliveries, logger: output.logger)
   }
 
   private func makeOutput(

@@ -1,9 +1,11 @@
 internal import ChatCommands
 internal import Conversations
+internal import Logging
 internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayText
@@ -25,7 +27,7 @@ final class InboundGate: Sendable {
   private let watchers: SessionWatchers
   private let dialogs: DialogBroker
   private let timekeeper: Timekeeper
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private let state = Locked(State())
 
   /// The longest text of one message from a person, in bytes.
@@ -34,14 +36,14 @@ final class InboundGate: Sendable {
 
   init(
     store: any Store, directory: ConversationDirectory, watchers: SessionWatchers, dialogs: DialogBroker,
-    timekeeper: Timekeeper, log: @escaping @Sendable (String) -> Void
+    timekeeper: Timekeeper, logger: Logger
   ) {
     self.store = store
     self.directory = directory
     self.watchers = watchers
     self.dialogs = dialogs
     self.timekeeper = timekeeper
-    self.log = log
+    self.logger = logger
   }
 
   var isDraining: Bool { state.withLock { $0.isDraining } }
@@ -89,7 +91,7 @@ final class InboundGate: Sendable {
         if isNew { inbox.post(.message(message, link)) }
         request.reply(MessageReceived.Reply(stored: isNew))
       case .failure(let error):
-        log("\(key): a message was not taken: \(error)")
+        logger.with(key).error("a message was not taken: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))
       }
       endStoring()
@@ -211,7 +213,8 @@ final class InboundGate: Sendable {
     guard sender.bot != true,
       state.withLock({ $0.refusals.shouldTell("\(link.name):\(sender.id)", now: now) })
     else { return }
-    log("\(link.name): \(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
+    logger.with("instance", link.name).notice(
+      "\(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
     guard isTold, conversation.kind == .dm else { return }
     let delivery = directory.delivery(to: link.key(conversation))
     directory.taskScope.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }

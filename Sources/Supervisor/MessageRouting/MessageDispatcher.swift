@@ -2,10 +2,12 @@ internal import AgentSessions
 internal import Assistant
 internal import ChatCommands
 internal import Conversations
+internal import Logging
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayWire
@@ -21,12 +23,12 @@ final class MessageDispatcher: Sendable {
   private let watchers: SessionWatchers
   private let dialogs: DialogBroker
   let threads: ThreadSessions
-  let log: @Sendable (String) -> Void
+  let logger: Logger
 
   init(
     store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, threads: ThreadSessions, watchers: SessionWatchers, dialogs: DialogBroker,
-    log: @escaping @Sendable (String) -> Void
+    logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -36,7 +38,7 @@ final class MessageDispatcher: Sendable {
     self.threads = threads
     self.watchers = watchers
     self.dialogs = dialogs
-    self.log = log
+    self.logger = logger
   }
 
   /// - Parameter recovered: takes up a message of an earlier daemon.
@@ -123,7 +125,7 @@ final class MessageDispatcher: Sendable {
 
   private func keep(text: String, of key: MessageKey) async {
     do { _ = try await store.replace(key, text: text) } catch {
-      log("\(key.conversation): the new words of a waiting message could not be stored: \(error)")
+      logger.with(key.conversation).error("the new words of a waiting message could not be stored: \(error)")
     }
   }
 
@@ -168,7 +170,7 @@ final class MessageDispatcher: Sendable {
           directory.say(reply, to: key)
         }
       } catch {
-        log("\(key): files that came with an answer could not be stored: \(error)")
+        logger.with(key).error("files that came with an answer could not be stored: \(error)")
       }
     }
   }
@@ -236,7 +238,7 @@ final class MessageDispatcher: Sendable {
       try await store.advance(key, change, in: nil)
       return true
     } catch {
-      log("\(key.conversation): that a message is being handled could not be stored: \(error)")
+      logger.with(key.conversation).error("that a message is being handled could not be stored: \(error)")
       return false
     }
   }
@@ -248,7 +250,7 @@ final class MessageDispatcher: Sendable {
     do {
       try await store.advance(key, change, in: nil)
     } catch {
-      log("\(key.conversation): that a message waits could not be stored: \(error)")
+      logger.with(key.conversation).error("that a message waits could not be stored: \(error)")
     }
   }
 

@@ -1,8 +1,10 @@
 internal import AgentSessions
 internal import Conversations
+internal import Logging
 internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
+internal import RelayLogging
 internal import RelayModel
 internal import RelayText
 internal import RelayTransport
@@ -25,7 +27,7 @@ actor PresenceTracker {
   private let directory: ConversationDirectory
   private let watchers: SessionWatchers
   private let redaction: Redaction
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private var activities: [String: Activity] = [:]
 
   /// Of the longest name and the longest model, in characters.
@@ -33,13 +35,13 @@ actor PresenceTracker {
 
   init(
     sessions: SessionHost, directory: ConversationDirectory, watchers: SessionWatchers, redaction: Redaction,
-    log: @escaping @Sendable (String) -> Void
+    logger: Logger
   ) {
     self.sessions = sessions
     self.directory = directory
     self.watchers = watchers
     self.redaction = redaction
-    self.log = log
+    self.logger = logger
   }
 
   /// Looks again which activity each messenger's bot is to show.
@@ -63,7 +65,7 @@ actor PresenceTracker {
         _ = try await link.request(PresenceSet(text: text))
         if activities[link.name]?.link === link { activities[link.name]?.told = .some(text) }
       } catch {
-        log("\(link.name): its presence could not be set: \(error)")
+        logger.with("instance", link.name).warning("its presence could not be set: \(error)")
       }
     }
     if activities[link.name]?.link === link { activities[link.name]?.isBeingTold = false }

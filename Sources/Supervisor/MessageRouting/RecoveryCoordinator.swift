@@ -1,9 +1,11 @@
 internal import AgentSessions
 internal import ChatCommands
 internal import Conversations
+internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayText
@@ -26,14 +28,14 @@ actor RecoveryCoordinator {
   private let bindings: SessionBindings
   private let dispatcher: MessageDispatcher
   private let redaction: Redaction
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private var progress = RecoveryProgress()
   /// Read before this program went on with what the earlier one handed over, whose own work is not among it.
   private var handedOver: [String: Unfinished] = [:]
 
   init(
     store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
-    dispatcher: MessageDispatcher, redaction: Redaction, log: @escaping @Sendable (String) -> Void
+    dispatcher: MessageDispatcher, redaction: Redaction, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -41,7 +43,7 @@ actor RecoveryCoordinator {
     self.bindings = bindings
     self.dispatcher = dispatcher
     self.redaction = redaction
-    self.log = log
+    self.logger = logger
   }
 
   // MARK: - Taking up
@@ -67,13 +69,13 @@ actor RecoveryCoordinator {
       }
       progress.finish(link.name)
       if !left.outbound.isEmpty || !left.messages.isEmpty {
-        log(
-          "\(link.name): \(left.messages.count) message(s) and \(left.outbound.count) send(s) were unfinished and are "
-            + "taken up")
+        logger.with("instance", link.name).notice(
+          "\(left.messages.count) message(s) and \(left.outbound.count) send(s) were unfinished and are taken up")
       }
     } catch {
       // Not tried again by this daemon, which could not tell its own work from that of the last.
-      log("\(link.name): the unfinished work could not be read, and waits for the next start: \(error)")
+      logger.with("instance", link.name).error(
+        "the unfinished work could not be read, and waits for the next start: \(error)")
     }
   }
 
@@ -149,7 +151,7 @@ actor RecoveryCoordinator {
         saying: "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.")
     case .end: await reportInterruption(unfinished, words)
     case .wait: await takeUp(unfinished, words, link)
-    default: log("\(key): message \(message.id) was found in a stage from which nothing continues")
+    default: logger.with(key).error("message \(message.id) was found in a stage from which nothing continues")
     }
   }
 

@@ -4,11 +4,13 @@ internal import ChatCommands
 package import ContentServices
 internal import Conversations
 internal import FoundationEssentials
+package import Logging
 internal import MessageDelivery
 package import PluginRuntime
 package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
+internal import RelayLogging
 package import RelayModel
 package import RelayStore
 package import RelayText
@@ -36,7 +38,7 @@ package final class Router: PluginAudience {
     package let redaction: Redaction
     /// A terminal will not be back: its folders can go.
     package let terminalGone: @Sendable (String) -> Void
-    package let log: @Sendable (String) -> Void
+    package let logger: Logger
 
     package init(
       sessions: SessionHost,
@@ -50,7 +52,7 @@ package final class Router: PluginAudience {
       deliveries: Config.DeliverySettings,
       redaction: Redaction,
       terminalGone: @escaping @Sendable (String) -> Void,
-      log: @escaping @Sendable (String) -> Void
+      logger: Logger
     ) {
       self.sessions = sessions
       self.assistant = assistant
@@ -63,7 +65,7 @@ package final class Router: PluginAudience {
       self.deliveries = deliveries
       self.redaction = redaction
       self.terminalGone = terminalGone
-      self.log = log
+      self.logger = logger
     }
   }
 
@@ -88,37 +90,37 @@ package final class Router: PluginAudience {
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
     let (store, sessions, timekeeper) = (dependencies.store, dependencies.sessions, dependencies.timekeeper)
-    let (redaction, log) = (dependencies.redaction, dependencies.log)
+    let (redaction, logger) = (dependencies.redaction, dependencies.logger)
     taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-    checkpoints = StreamCheckpoints(folder: dependencies.folders.streams, log: log)
+    checkpoints = StreamCheckpoints(folder: dependencies.folders.streams, logger: logger)
     watchers = SessionWatchers(dialogs: dialogs, timekeeper: timekeeper)
-    let admission = AdmissionController(dependencies.assistant.settings, timekeeper, log: log)
+    let admission = AdmissionController(dependencies.assistant.settings, timekeeper, logger: logger)
     directory = ConversationDirectory(
       .init(
         store: store, services: dependencies.services, timekeeper: timekeeper, deliveries: dependencies.deliveries,
-        redaction: redaction, checkpoints: checkpoints, log: log),
+        redaction: redaction, checkpoints: checkpoints, logger: logger),
       taskScope: taskScope)
     bindings = SessionBindings(
-      store: store, sessions: sessions, directory: directory, watchers: watchers, log: log)
+      store: store, sessions: sessions, directory: directory, watchers: watchers, logger: logger)
     gate = InboundGate(
-      store: store, directory: directory, watchers: watchers, dialogs: dialogs, timekeeper: timekeeper, log: log)
+      store: store, directory: directory, watchers: watchers, dialogs: dialogs, timekeeper: timekeeper, logger: logger)
     prompts = PromptRouter(
       sessions: sessions, bindings: bindings, directory: directory, watchers: watchers,
       assistant: dependencies.assistant, admission: admission, gate: gate, machineName: dependencies.machine.name,
       clock: timekeeper.clock)
     threads = ThreadSessions(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts,
-      redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, log: log)
+      redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
     dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
-      watchers: watchers, dialogs: dialogs, log: log)
+      watchers: watchers, dialogs: dialogs, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
-      redaction: redaction, log: log)
+      redaction: redaction, logger: logger)
     presence = PresenceTracker(
-      sessions: sessions, directory: directory, watchers: watchers, redaction: redaction, log: log)
+      sessions: sessions, directory: directory, watchers: watchers, redaction: redaction, logger: logger)
     scheduler = AssistantScheduler(
-      dependencies.assistant, sessions: sessions, admission: admission, timekeeper: timekeeper, log: log)
+      dependencies.assistant, sessions: sessions, admission: admission, timekeeper: timekeeper, logger: logger)
     directory.onArrival { [dispatcher, recovery] arrival, key in
       await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
     }
@@ -172,7 +174,7 @@ package final class Router: PluginAudience {
   /// Waits until everything has been said, for as long as `limit`. Of the rest the next daemon finds what is recorded.
   package func flush(within limit: Duration) async {
     guard await !directory.flush(within: limit) else { return }
-    dependencies.log(
+    dependencies.logger.warning(
       "not everything could be said within \(limit.forPeople); the next start says what of it is recorded")
   }
 
@@ -190,16 +192,16 @@ package final class Router: PluginAudience {
     await dependencies.services.connected(link)
     guard link.isMessenger else { return }
     directory.connected(link)
-    let log = dependencies.log
+    let logger = dependencies.logger.with("instance", link.name)
     if !link.isLocal, link.messenger?.access.admitsNobody == true {
-      log("\(link.name) admits nobody: list people under auth.users in relay.yaml")
+      logger.warning("it admits nobody: list people under auth.users in relay.yaml")
     } else if !link.isLocal, link.messenger?.access.everyone == true {
-      log("\(link.name) admits everyone who can reach it (auth.everyone: true)")
+      logger.notice("it admits everyone who can reach it (auth.everyone: true)")
     }
     if link.messenger?.conversations.values.contains(where: { $0.use == .assistant }) == true {
       let host = RoutingForAssistant(
         store: dependencies.store, directory: directory, bindings: bindings, gate: gate, recovery: recovery,
-        owner: dependencies.assistant.settings.owner, log: log)
+        owner: dependencies.assistant.settings.owner, logger: dependencies.logger)
       await scheduler.begin(for: host, in: taskScope)
     }
     await recovery.recover(link)
@@ -209,7 +211,7 @@ package final class Router: PluginAudience {
       do {
         _ = try await link.request(CommandsChanged(commands: CommandRegistry.menu))
       } catch {
-        log("\(link.name): the command menu could not be set: \(error)")
+        logger.warning("the command menu could not be set: \(error)")
       }
     }
   }
@@ -232,7 +234,7 @@ package final class Router: PluginAudience {
       try await dependencies.store.forget(instance: instance)
       bindings.forget(instance: instance)
     } catch {
-      dependencies.log("\(instance): that it is gone could not be stored: \(error)")
+      dependencies.logger.with("instance", instance).error("that it is gone could not be stored: \(error)")
     }
   }
 
@@ -251,7 +253,8 @@ package final class Router: PluginAudience {
       case StateSave.method: try await saveState(request, link)
       case ProblemReport.method:
         if link.note(try request.params(ProblemReport.self).problem) {
-          dependencies.log("\(link.name): \(link.problem ?? "well again")")
+          let logger = dependencies.logger.with("instance", link.name)
+          if let problem = link.problem { logger.warning("\(problem)") } else { logger.notice("well again") }
         }
         request.reply(Empty())
       case MessageReceived.method: try gate.receive(request.params(MessageReceived.self), request, link)
@@ -275,7 +278,7 @@ package final class Router: PluginAudience {
     } catch let error as WireError {
       request.fail(error)
     } catch {
-      dependencies.log("\(link.name): \(request.method) failed: \(error)")
+      dependencies.logger.with("instance", link.name).error("\(request.method) failed: \(error)")
       request.fail(WireError(.internalError, "it could not be stored; send it again"))
     }
   }
@@ -304,7 +307,7 @@ package final class Router: PluginAudience {
     do {
       try await dependencies.store.end(end)
     } catch {
-      dependencies.log("\(end.key.conversation): that a message has ended could not be stored: \(error)")
+      dependencies.logger.with(end.key.conversation).error("that a message has ended could not be stored: \(error)")
     }
   }
 

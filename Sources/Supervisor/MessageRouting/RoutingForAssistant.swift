@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import Assistant
+internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
@@ -16,7 +17,7 @@ struct RoutingForAssistant: AssistantHost {
   let gate: InboundGate
   let recovery: RecoveryCoordinator
   let owner: String?
-  let log: @Sendable (String) -> Void
+  let logger: Logger
 
   var isDraining: Bool { gate.isDraining }
 
@@ -32,7 +33,8 @@ struct RoutingForAssistant: AssistantHost {
   /// Hands a finding to the owner's own session, whose answer the owner sees.
   func deliver(finding text: String, number: Int) async {
     guard let owner else {
-      return log("heartbeat: there is something to tell, but assistant.owner names nobody: \(SafeText.line(text))")
+      return logger.warning(
+        "heartbeat: there is something to tell, but assistant.owner names nobody: \(SafeText.line(text))")
     }
     let sender = Sender(id: owner, name: "heartbeat")
     let link = directory.links.first { link in
@@ -40,9 +42,11 @@ struct RoutingForAssistant: AssistantHost {
         && link.settings(of: Conversation(id: "", kind: .dm)).use == .assistant
     }
     guard let link else {
-      return log(
-        "heartbeat: there is something to tell, but no messenger is connected whose direct messages are the assistant's "
-          + "and which admits the owner \(SafeText.line(owner)): \(SafeText.line(text))")
+      return logger.warning(
+        """
+        heartbeat: there is something to tell, but no messenger is connected whose direct messages are the assistant's \
+        and which admits the owner \(SafeText.line(owner)): \(SafeText.line(text))
+        """)
     }
     do {
       let conversation = try await link.request(ConversationOpen(user: owner)).conversation
@@ -54,7 +58,7 @@ struct RoutingForAssistant: AssistantHost {
       let inbox = directory.context(key, conversation, link).inbox
       if try await store.accept(stored, state: nil) { inbox.post(.finding(message, link)) }
     } catch {
-      log("heartbeat: a finding could not be handed to the owner: \(error)")
+      logger.error("heartbeat: a finding could not be handed to the owner: \(error)")
     }
   }
 }

@@ -1,9 +1,11 @@
 internal import AgentSessions
 internal import ChatCommands
 internal import Conversations
+internal import Logging
 internal import MessageDelivery
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayWire
@@ -23,7 +25,7 @@ final class SessionBindings: Sendable {
   private let sessions: SessionHost
   private let directory: ConversationDirectory
   private let watchers: SessionWatchers
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   /// The bindings that have been looked up; the store has them all.
   private let cache = Locked<[ConversationKey: Cached]>([:])
 
@@ -32,13 +34,13 @@ final class SessionBindings: Sendable {
 
   init(
     store: any Store, sessions: SessionHost, directory: ConversationDirectory, watchers: SessionWatchers,
-    log: @escaping @Sendable (String) -> Void
+    logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
     self.directory = directory
     self.watchers = watchers
-    self.log = log
+    self.logger = logger
   }
 
   // MARK: - Looking up
@@ -58,7 +60,7 @@ final class SessionBindings: Sendable {
         return .success(stored)
       }
     } catch {
-      log("\(key): its session could not be looked up: \(error)")
+      logger.with(key).error("its session could not be looked up: \(error)")
       return .failure(error)
     }
   }
@@ -101,7 +103,7 @@ final class SessionBindings: Sendable {
       try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
       cache.withLock { $0[key] = .bound(session.id) }
     } catch {
-      log("\(key): the choice of a session could not be stored: \(error)")
+      logger.with(key).with("session", session.id).error("the choice of a session could not be stored: \(error)")
     }
     await watch(session.id, key)
   }
@@ -162,7 +164,7 @@ final class SessionBindings: Sendable {
         if session == nil || cache[key]?.session == session { cache[key] = .unbound }
       }
     } catch {
-      log("\(key): that it talks to no session could not be stored: \(error)")
+      logger.with(key).error("that it talks to no session could not be stored: \(error)")
     }
   }
 }

@@ -1,8 +1,10 @@
 internal import AgentSessions
 internal import ChatCommands
 internal import FoundationEssentials
+internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
+internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayText
@@ -18,14 +20,14 @@ final class ThreadSessions: Sendable {
   private let prompts: PromptRouter
   private let redaction: Redaction
   private let machineName: String
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
 
   /// The longest title of a thread, in characters.
   private static let maximumTitleLength = 90
 
   init(
     store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
-    prompts: PromptRouter, redaction: Redaction, machineName: String, log: @escaping @Sendable (String) -> Void
+    prompts: PromptRouter, redaction: Redaction, machineName: String, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -34,7 +36,7 @@ final class ThreadSessions: Sendable {
     self.prompts = prompts
     self.redaction = redaction
     self.machineName = machineName
-    self.log = log
+    self.logger = logger
   }
 
   /// Opens a thread and begins a session there, with its first task where it has one.
@@ -64,7 +66,7 @@ final class ThreadSessions: Sendable {
         let stored = StoredMessage(key: MessageKey(conversation: key, id: message.id), message: message)
         if try await store.accept(stored, state: nil) { context.inbox.post(.message(message, link)) }
       } catch {
-        log("\(key): the first task of a session could not be stored: \(error)")
+        logger.with(key).error("the first task of a session could not be stored: \(error)")
         directory.say("⚠️ Its task could not be stored; write it again.", to: key)
       }
     }
@@ -85,7 +87,8 @@ final class ThreadSessions: Sendable {
     }
     await bindings.unbind(key)
     guard !isShared, closing.conversation.kind == .thread, let session = await sessions.session(id) else { return }
-    log("\(key): its thread was deleted, and so the session \(await session.name) is closed")
+    let name = await session.name
+    logger.with(key).with("session", id).notice("its thread was deleted, and so the session \(name) is closed")
     directory.taskScope.add { [sessions] in await sessions.close(session) }
   }
 }

@@ -117,8 +117,8 @@ package final class Daemon: Sendable {
     let folders = options.folders
     let timekeeper = options.timekeeper
     let began = timekeeper.now()
-    let store = try SQLiteStore(path: folders.database, report: logger.lines(at: .error))
-    let services = Services(folders: folders, clock: timekeeper.clock, log: logger.lines(at: .notice))
+    let store = try SQLiteStore(path: folders.database, logger: logger)
+    let services = Services(folders: folders, clock: timekeeper.clock, logger: logger)
     let secrets = Locked(config.secretVariables)
     func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentChoice {
       var probe = AgentProbe(
@@ -131,12 +131,12 @@ package final class Daemon: Sendable {
       return AgentChoice(probe: probe)
     }
     let agents = agentChoice(config.pi.executable, [:])
-    let redaction = Redaction(config.delivery.redact, report: logger.lines(at: .warning))
+    let redaction = Redaction(config.delivery.redact, logger: logger)
     let dependencies = SessionDependencies(
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
       places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
-      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, log: logger.lines(at: .notice),
+      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, logger: logger,
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
@@ -147,7 +147,7 @@ package final class Daemon: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, folders: folders,
         timekeeper: timekeeper, machine: config.machine, hostName: Self.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { folders.remove($0) }, log: logger.lines(at: .notice)))
+        redaction: redaction, terminalGone: { folders.remove($0) }, logger: logger))
     try await router.restore()
     if let handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)

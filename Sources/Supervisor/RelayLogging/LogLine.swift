@@ -2,7 +2,7 @@ package import Logging
 
 /// One line of the daemon's log.
 ///
-/// In the file it is `TIME LEVEL [instance=discord/work session=1f3a conversation=c1] MESSAGE`; without metadata, the
+/// In the file it is `TIME LEVEL [instance=discord/work session=1f3a name=app conversation=c1] MESSAGE`; without metadata, the
 /// brackets are left out. A message of several lines continues on lines without a time.
 package struct LogLine: Sendable, Equatable {
   package var level: Logger.Level
@@ -16,7 +16,7 @@ package struct LogLine: Sendable, Equatable {
   }
 
   /// Keys in the order in which they are written; others follow by name.
-  private static let order = ["instance", "session", "conversation"]
+  private static let order = ["instance", "session", "name", "conversation"]
 
   /// The line as the log file has it after the time.
   package var text: String {
@@ -28,7 +28,11 @@ package struct LogLine: Sendable, Equatable {
   }
 
   /// The line for a terminal or the journal, which have times of their own.
-  package var terminalText: String { metadata["instance"].map { "\($0): \(message)" } ?? message }
+  package var terminalText: String {
+    let conversation = metadata["conversation"].map { ":\($0)" } ?? ""
+    let subjects = [metadata["instance"].map { $0 + conversation }, metadata["name"].map { "session \($0)" }]
+    return (subjects.compactMap(\.self) + [message]).joined(separator: ": ")
+  }
 
   /// Reads a line of the log file.
   ///

@@ -35,13 +35,6 @@ extension DaemonLog {
 }
 
 extension Logger {
-  /// The same logger with metadata on every line.
-  package func with(_ key: String, _ value: String) -> Logger {
-    var logger = self
-    logger[metadataKey: key] = .string(value)
-    return logger
-  }
-
   /// A closure for components that log lines without a level.
   package func lines(at level: Logger.Level) -> @Sendable (String) -> Void {
     { log(level: level, "\($0)") }

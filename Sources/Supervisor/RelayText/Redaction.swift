@@ -1,3 +1,4 @@
+package import Logging
 internal import RelayConcurrency
 internal import RelayTransport
 package import RelayWire
@@ -24,17 +25,17 @@ package struct Redaction: Sendable {
   ]
 
   private let patterns: [(text: String, pattern: Pattern)]
-  private let report: @Sendable (String) -> Void
+  private let logger: Logger?
   /// Patterns that took too many steps.
   private let reported = Locked<Set<String>>([])
 
   /// - Parameters:
   ///   - patterns: regular expressions, which the configuration's reader has found to be some, and `usual`.
-  ///   - report: told once of each pattern that takes too many steps.
-  package init(_ patterns: [String], report: @escaping @Sendable (String) -> Void = { _ in }) {
+  ///   - logger: told once of each pattern that takes too many steps.
+  package init(_ patterns: [String], logger: Logger? = nil) {
     self.patterns = patterns.flatMap { $0 == Self.usualName ? Self.usual : [$0] }
       .compactMap { text in Pattern(text).map { (text, $0) } }
-    self.report = report
+    self.logger = logger
   }
 
   package var isEmpty: Bool { patterns.isEmpty }
@@ -54,7 +55,8 @@ package struct Redaction: Sendable {
     for (text, pattern) in patterns {
       guard let rest = pattern.replacing(in: line, with: Self.replacement) else {
         if reported.withLock({ $0.insert(text).inserted }) {
-          report("delivery.redact: \"\(text)\" takes too long on some lines, which are not shown; write it more simply")
+          logger?.warning(
+            "delivery.redact: \"\(text)\" takes too long on some lines, which are not shown; write it more simply")
         }
         return Self.replacement
       }

@@ -1,3 +1,4 @@
+internal import Logging
 package import RelayModel
 package import RelayWire
 
@@ -187,11 +188,15 @@ extension SQLiteStore: Store {
   }
 
   package func outcomeToldSoon(_ key: MessageKey) {
-    let key = key.values
+    let values = key.values
     commits.writeAlong {
-      try $0.run("UPDATE message SET outcome = NULL WHERE \(Self.whichMessage)", key.0, key.1, key.2)
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("that an outcome was told could not be stored: \(error)") }
+      try $0.run("UPDATE message SET outcome = NULL WHERE \(Self.whichMessage)", values.0, values.1, values.2)
+    } then: { [logger] outcome in
+      guard case .failure(let error) = outcome else { return }
+      let (instance, conversation) = (key.conversation.instance, key.conversation.conversation)
+      logger?.error(
+        "that an outcome was told could not be stored: \(error)",
+        metadata: ["instance": .string(instance), "conversation": .string(conversation)])
     }
   }
 
@@ -318,8 +323,9 @@ extension SQLiteStore: Store {
       } else {
         try connection.run("DELETE FROM backoff WHERE instance = ?", .text(instance))
       }
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("\(instance): its backoff could not be stored: \(error)") }
+    } then: { [logger] outcome in
+      guard case .failure(let error) = outcome else { return }
+      logger?.error("its backoff could not be stored: \(error)", metadata: ["instance": .string(instance)])
     }
   }
 

@@ -1,3 +1,4 @@
+internal import Logging
 package import RelayModel
 internal import RelayWire
 
@@ -92,8 +93,8 @@ extension SQLiteStore {
     let time = now()
     commits.write {
       try Self.settle(key, result, at: time, $0)
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("what became of a message could not be stored: \(error)") }
+    } then: { [logger] outcome in
+      if case .failure(let error) = outcome { logger?.error("what became of a message could not be stored: \(error)") }
     }
   }
 
@@ -114,8 +115,8 @@ extension SQLiteStore {
       try connection.run(
         "UPDATE outbound SET attempts = ?2, triedAt = ?3, wait = ?4 WHERE key = ?1 AND settledAt IS NULL", .text(key),
         .integer(tries.failed), .real(time), .real(tries.wait.inSeconds))
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("that a send failed could not be stored: \(error)") }
+    } then: { [logger] outcome in
+      if case .failure(let error) = outcome { logger?.error("that a send failed could not be stored: \(error)") }
     }
   }
 
@@ -130,8 +131,10 @@ extension SQLiteStore {
   package func closeOutboundSoon(_ key: String) {
     commits.write {
       try Self.close(key, $0)
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("that a message is complete could not be stored: \(error)") }
+    } then: { [logger] outcome in
+      if case .failure(let error) = outcome {
+        logger?.error("that a message is complete could not be stored: \(error)")
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+internal import Logging
 package import RelayModel
 internal import RelayWire
 
@@ -20,8 +21,9 @@ extension SQLiteStore {
   package func keepShownModelSoon(_ model: String, of session: String) {
     commits.write {
       try $0.run("UPDATE session SET shownModel = ? WHERE id = ?", .text(model), .text(session))
-    } then: { [report] outcome in
-      if case .failure(let error) = outcome { report("the model of a session could not be stored: \(error)") }
+    } then: { [logger] outcome in
+      guard case .failure(let error) = outcome else { return }
+      logger?.error("the model of a session could not be stored: \(error)", metadata: ["session": .string(session)])
     }
   }
 

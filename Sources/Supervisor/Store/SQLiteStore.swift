@@ -1,6 +1,7 @@
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+package import Logging
 internal import RelayConcurrency
 internal import RelayTransport
 package import RelayWire
@@ -15,20 +16,20 @@ package final class SQLiteStore: Sendable {
   let commits: CommitQueue
   private let reader: SQLiteConnection
   let now: @Sendable () -> Double
-  let report: @Sendable (String) -> Void
+  let logger: Logger?
 
   /// Opens the database, making or updating it as needed.
   ///
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - report: told of what nobody waits for and could not be stored.
+  ///   - logger: told of what nobody waits for and could not be stored.
   package init(
     path: String, now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 },
-    report: @escaping @Sendable (String) -> Void = { _ in }
+    logger: Logger? = nil
   ) throws(StoreError) {
     self.path = path
     self.now = now
-    self.report = report
+    self.logger = logger
     let folder = path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     try NetworkFileSystem.refuse(folder.isEmpty ? "/" : folder)
     try DatabaseReplacement.finish(path)
@@ -97,7 +98,7 @@ package final class SQLiteStore: Sendable {
     do {
       return try read()
     } catch {
-      report("\(path): \(what) cannot be understood and is left as it is: \(error)")
+      logger?.error("\(path): \(what) cannot be understood and is left as it is: \(error)")
       return nil
     }
   }
