@@ -12,7 +12,7 @@ import Testing
     Delivery(
       conversation: ConversationKey(instance: "i", conversation: "c"), holder: LinkHolder(),
       store: try SQLiteStore(path: "\(folder.path)/store"), timekeeper: Timekeeper(clock: ImpatientClock()),
-      settings: Config.DeliverySettings(), log: { _ in })
+      settings: Config.DeliverySettings(), logger: .lines { _ in })
   }
 
   /// Carries out an attempt whose tries are answered like this.

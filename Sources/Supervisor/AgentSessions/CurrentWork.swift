@@ -11,7 +11,8 @@ enum RunEnding: Sendable {
 
 /// The work that a session has begun: a run or a compaction, never both. A pure value.
 ///
-/// Whoever acts on a run after an `await` names it by its generation, so that nothing meant for one run reaches the next.
+/// A caller that acts on a run after an `await` names it by its generation, so that nothing meant for one run reaches the
+/// next.
 struct CurrentWork {
   /// Names one run of a session.
   struct Generation: Sendable, Hashable {

@@ -253,7 +253,7 @@ final class AnswerPresenter {
     buffer.begin(sent, showing: text, mark: mark, grows: streaming)
     if sent == nil {
       isIncomplete = true
-      // Where it was given up, nothing is left to complete; where this daemon ends, the next one tries again.
+      // A change that was given up leaves nothing to complete; at the end of this daemon the next one tries again.
       if streaming, !Task.isCancelled {
         checkpoint = nil
         checkpoints.remove(record.key)
