@@ -184,8 +184,8 @@ let package = Package(
     .target(
       name: "ControlServer",
       dependencies: [
-        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayTransport",
-        "RelayWire",
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ControlServer", swiftSettings: strict),
     // The hand-over to another program in the same process, composed of each part's own.

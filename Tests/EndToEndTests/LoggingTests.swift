@@ -1,6 +1,9 @@
+import ControlServer
 import FoundationEssentials
 import ProcessSupervision
 import RelayHome
+import RelayModel
+import RelayWire
 import TestSupport
 import Testing
 
@@ -39,6 +42,18 @@ extension EndToEnd {
         #expect(
           check.errors.contains { $0.hasSuffix("level: expected one of debug, info, notice, warning, error") },
           "\(check.errors)")
+      }
+    }
+
+    @Test func `logs shows what was logged about a session, which is given by its name`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/crash now", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        let session = try #require(try await relay.status().sessions.first)
+        try await relay.waitForLog("session \(session.name): pi ended in mid-run")
+        let lines = try await relay.command("logs", "--session", session.name).output
+        #expect(lines.contains { $0.contains(" warning [session=\(session.id) name=") }, "\(lines)")
+        #expect(lines.allSatisfy { $0.contains("session=\(session.id) ") }, "\(lines)")
       }
     }
 

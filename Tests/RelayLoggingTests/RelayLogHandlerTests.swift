@@ -32,7 +32,7 @@ import Testing
   @Test func `a line goes to the file with level and metadata, and to the terminal without`() async throws {
     let stage = try Stage()
     stage.log.logger.with("instance", "discord/work").warning("it ended", metadata: ["session": "1f3a"])
-    stage.log.logger.lines(at: .error)("no space")
+    stage.log.logger.error("no space")
     #expect(
       await stage.lines() == ["warning [instance=discord/work session=1f3a] it ended", "error no space"])
     #expect(stage.shown.withLock { $0 } == ["discord/work: it ended", "no space"])

@@ -1,10 +1,12 @@
 internal import AgentSessions
 internal import CLinux
 internal import Glibc
+package import Logging
 package import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 package import RelayHome
+internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
@@ -59,7 +61,7 @@ package final class ControlServer: Sendable {
   private let handlers: Handlers
   private let marker: String
   private let clock: any Clock<Duration>
-  private let log: @Sendable (String) -> Void
+  private let logger: Logger
   private let descriptor: Int32
   private let taskScope = TaskScope()
   private let state = Locked(State())
@@ -69,13 +71,13 @@ package final class ControlServer: Sendable {
   /// - Parameter adopted: the listening socket of the program that this process was before.
   package init(
     folders: Folders, handlers: Handlers, marker: String, clock: any Clock<Duration>, adopting adopted: Int32? = nil,
-    log: @escaping @Sendable (String) -> Void
+    logger: Logger
   ) throws(Folders.Failure) {
     self.folders = folders
     self.handlers = handlers
     self.marker = marker
     self.clock = clock
-    self.log = log
+    self.logger = logger
     let result = adopted ?? relay_listen_unix(folders.socket)
     guard result >= 0 else {
       throw Folders.Failure(SystemError("cannot be made", path: "the control socket \(folders.socket)", code: -result))
@@ -92,7 +94,7 @@ package final class ControlServer: Sendable {
       let token = try EventLoop.shared.watch(descriptor, .read) { [self] _ in acceptAll() }
       state.withLock { $0.token = token }
     } catch {
-      log("the control socket does not work: \(error)")
+      logger.error("the control socket does not work: \(error)")
     }
     await taskScope.run()
   }
@@ -128,7 +130,7 @@ package final class ControlServer: Sendable {
       }
       guard !isFull else {
         _ = close(connection)
-        log("a connection to the control socket was refused: \(Self.mostConnections) are open already")
+        logger.warning("a connection to the control socket was refused: \(Self.mostConnections) are open already")
         continue
       }
       taskScope.add { [self] in
@@ -142,7 +144,7 @@ package final class ControlServer: Sendable {
   private func pauseAccepting() {
     guard let token = state.withLock({ $0.token }) else { return }
     EventLoop.shared.change(token, descriptor, to: [])
-    log("the control socket takes no connection: too many files are open; raise the limit (ulimit -n)")
+    logger.error("the control socket takes no connection: too many files are open; raise the limit (ulimit -n)")
     taskScope.add { [self, clock] in
       // Cancelled, or without a token: the daemon is stopping.
       guard (try? await clock.sleep(for: .seconds(1))) != nil, let token = state.withLock({ $0.token }) else { return }
@@ -197,7 +199,7 @@ package final class ControlServer: Sendable {
         await answer(request)
       }
     } catch {
-      log("a control connection failed: \(error)")
+      logger.notice("a control connection failed: \(error)")
     }
     peer.close()
     state.withLock { _ = $0.peers.removeValue(forKey: number) }
@@ -266,7 +268,7 @@ package final class ControlServer: Sendable {
       for await request in peer.requests { await handlers.audience.received(request, from: link) }
       await handlers.audience.disconnected(link)
     } catch {
-      log("\(name) could not be attached: \(error)")
+      logger.with("instance", name).warning("it could not be attached: \(error)")
     }
   }
 
@@ -280,12 +282,13 @@ package final class ControlServer: Sendable {
         host: HostDescription(name: "pi-relayd", version: Product.version), instance: name, config: .object([:]),
         dataDir: data, spoolDir: spool),
       within: PluginInstance.handshakeLimit)
+    let logger = logger.with("instance", name)
     return PluginLink(
       name: name, about: about, messenger: Config.Messenger(kind: "attached", instance: String(name.dropFirst(9))),
       spoolFolder: spool, isLocal: true, peer: peer,
-      hung: { [log, weak peer] why in
-        log("\(name) is detached: \(why)")
+      hung: { [weak peer] why in
+        logger.warning("it is detached: \(why)")
         peer?.close()
-      }, log: log)
+      }, logger: logger)
   }
 }

@@ -52,7 +52,7 @@ struct PluginHandshake: Sendable {
     PluginLink(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
       spoolFolder: dependencies.folders.spool(name), isLocal: false, peer: process.peer,
-      hung: { [weak process] in process?.stop(because: $0) }, log: dependencies.logger.lines(at: .warning))
+      hung: { [weak process] in process?.stop(because: $0) }, logger: dependencies.logger(of: name))
   }
 
   private var messenger: Config.Messenger {

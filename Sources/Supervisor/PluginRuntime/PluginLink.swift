@@ -1,3 +1,4 @@
+package import Logging
 internal import RelayConcurrency
 package import RelayConfig
 internal import RelayText
@@ -18,7 +19,8 @@ package final class PluginLink: Sendable {
   package let isLocal: Bool
   private let peer: JSONRPCConnection
   private let hung: @Sendable (String) -> Void
-  private let log: @Sendable (String) -> Void
+  /// Names the instance on every line.
+  private let logger: Logger
   /// Methods whose answer could not be understood, which is logged once.
   private let misunderstood = Locked<Set<String>>([])
   private let worked = Locked(false)
@@ -26,7 +28,7 @@ package final class PluginLink: Sendable {
 
   package init(
     name: String, about: InitializeReply, messenger: Config.Messenger?, spoolFolder: String, isLocal: Bool,
-    peer: JSONRPCConnection, hung: @escaping @Sendable (String) -> Void, log: @escaping @Sendable (String) -> Void
+    peer: JSONRPCConnection, hung: @escaping @Sendable (String) -> Void, logger: Logger
   ) {
     self.name = name
     self.about = about
@@ -36,7 +38,7 @@ package final class PluginLink: Sendable {
     self.isLocal = isLocal
     self.peer = peer
     self.hung = hung
-    self.log = log
+    self.logger = logger
   }
 
   package var isMessenger: Bool { about.kinds.contains(.messenger) }
@@ -63,7 +65,7 @@ package final class PluginLink: Sendable {
       }
       if case .refused = error { worked.withLock { $0 = true } }
       if case .unreadable(let method, _) = error, misunderstood.withLock({ $0.insert(method).inserted }) {
-        log("\(name): \(error)")
+        logger.warning("\(error)")
       }
       throw error
     }

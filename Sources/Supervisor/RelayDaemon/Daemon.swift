@@ -205,7 +205,7 @@ package final class Daemon: Sendable {
         }, stop: { [self] in stop() },
         audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
       marker: guardian.marker, clock: timekeeper.clock, adopting: handover?.listener,
-      log: logger.lines(at: .notice))
+      logger: logger)
     upgrade.withLock {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,

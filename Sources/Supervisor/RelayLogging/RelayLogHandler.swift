@@ -33,10 +33,3 @@ package struct RelayLogHandler: LogHandler {
 extension DaemonLog {
   package var logger: Logger { Logger(label: "pi-relayd") { _ in RelayLogHandler(self) } }
 }
-
-extension Logger {
-  /// A closure for components that log lines without a level.
-  package func lines(at level: Logger.Level) -> @Sendable (String) -> Void {
-    { log(level: level, "\($0)") }
-  }
-}
