@@ -27,15 +27,15 @@ import Testing
     _ body: (Session, Mailbox<SessionEvent>) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
-    let folders = Folders(home: folder.path + "/home")
+    let folders = HomeDirectory(home: folder.path + "/home")
     try folders.prepare()
     let store = try SQLiteStore(path: folders.database)
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    let probe = AgentProbe(
+    let probe = AgentLocator(
       configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
-      logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
+      logLimits: .init(), places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let events = Mailbox<SessionEvent>()
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)

@@ -94,9 +94,9 @@ import Testing
   @Test func `a transcript of one message is forgotten after each, any other is not`() throws {
     let folder = try TemporaryFolder()
     for (span, forgets) in [
-      (SessionMemory.Span.oneMessage, true), (.idle(.seconds(1)), false), (.kept, false),
+      (TranscriptRetention.Span.oneMessage, true), (.idle(.seconds(1)), false), (.kept, false),
     ] {
-      var retention = RetentionState(SessionMemory(folder: folder.path + "/none", span: span), now: 0)
+      var retention = RetentionState(TranscriptRetention(folder: folder.path + "/none", span: span), now: 0)
       #expect(!retention.mustForget)
       retention.messageEnded(now: 10)
       #expect(retention.mustForget == forgets)
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test func `a transcript that may prove that the agent has a message is kept before it`() throws {
-    let retention = RetentionState(SessionMemory(folder: "/nowhere", span: .oneMessage), now: 0)
+    let retention = RetentionState(TranscriptRetention(folder: "/nowhere", span: .oneMessage), now: 0)
     var evidence = MessageLifecycle.Evidence()
     func prompt() -> Prompt {
       Prompt(key: key("1"), text: "", typed: "", life: MessageLifecycle(.queued, evidence))

@@ -50,19 +50,19 @@ extension Session {
 
   private func withSession(
     agent: String = "/nowhere/pi", works: Bool = false, id: String = "s",
-    places: SessionPlaces = SessionPlaces(maximum: 8, maximumStarting: 8), in folder: TemporaryFolder,
+    places: AgentSlots = AgentSlots(maximum: 8, maximumStarting: 8), in folder: TemporaryFolder,
     logger: Logger = .lines { _ in }, during: @escaping @Sendable (Session, SessionEvent) -> Void = { _, _ in },
     _ body: (Session, Mailbox<SessionEvent>, SQLiteStore) async throws -> Void
   ) async throws {
-    let folders = Folders(home: folder.path + "/home")
+    let folders = HomeDirectory(home: folder.path + "/home")
     try folders.prepare()
     let store = try SQLiteStore(path: folders.database)
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    let probe = AgentProbe(
+    let probe = AgentLocator(
       configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
-      logLimits: .init(), places: places, agents: AgentChoice(probe: probe),
+      logLimits: .init(), places: places, agents: AgentResolver(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: logger)
     let events = Mailbox<SessionEvent>()
     let made = Locked<Session?>(nil)
@@ -186,7 +186,7 @@ extension Session {
 
   @Test func `a run that is stopped before it waits for a slot ends without one`() async throws {
     let folder = try TemporaryFolder()
-    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let places = AgentSlots(maximum: 1, maximumStarting: 1)
     let taken = try await places.enter(SlotRequest())
     let stop: @Sendable (Session, SessionEvent) -> Void = { session, event in
       if case .runStarted = event { session.assumeIsolated { _ = $0.current.stop() } }
@@ -246,7 +246,7 @@ extension Session {
   }
 
   @Test func `a session that compacts is busy while it waits for a slot`() async throws {
-    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let places = AgentSlots(maximum: 1, maximumStarting: 1)
     let taken = try await places.enter(SlotRequest())
     try await withSession(works: true, places: places, in: TemporaryFolder()) { session, events, _ in
       async let result = session.compact(nil)

@@ -43,7 +43,7 @@ private final class FakeHost: AssistantHost {
 
   private struct Fixture {
     let clock: ManualClock
-    let sessions: SessionHost
+    let sessions: SessionRegistry
     let scheduler: AssistantScheduler
     let session: Session
   }
@@ -54,21 +54,21 @@ private final class FakeHost: AssistantHost {
     _ body: (Fixture) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
-    let folders = Folders(home: folder.path + "/home")
+    let folders = HomeDirectory(home: folder.path + "/home")
     try folders.prepare()
     let store = try SQLiteStore(path: folders.database)
     let clock = ManualClock()
     let start = Timekeeper.systemWallTime()
     let timekeeper = Timekeeper(clock: clock) { start + clock.elapsed / .seconds(1) }
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    func agents(_ configured: String?, _ more: [String: String]) -> AgentChoice {
-      AgentChoice(
-        probe: AgentProbe(
+    func agents(_ configured: String?, _ more: [String: String]) -> AgentResolver {
+      AgentResolver(
+        probe: AgentLocator(
           configured: configured, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock()))
     }
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store, timekeeper: timekeeper,
-      logLimits: .init(), places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: agents(nil, [:]),
+      logLimits: .init(), places: AgentSlots(maximum: 8, maximumStarting: 8), agents: agents(nil, [:]),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     var config = Config()
     config.assistant.sessionTimeout = Self.limit
@@ -76,7 +76,7 @@ private final class FakeHost: AssistantHost {
     config.assistant.healthInterval = nil
     change(&config.assistant)
     let setup = AssistantSetup(config, dependencies: dependencies, agents: agents)
-    let sessions = SessionHost(
+    let sessions = SessionRegistry(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
       assistants: setup.profile)
     let admission = AdmissionController(config.assistant, timekeeper, logger: .lines { _ in })

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct AnswerBufferTests {
   @Test func `a partial line is not lost where the finished message differs`() {
-    let redaction = Redaction(["ACME-[0-9]{6}"])
+    let redaction = Redactor(["ACME-[0-9]{6}"])
     var answer = AnswerBuffer()
     answer.append("one\ntwo ACME-123456", through: redaction)
     answer.complete(with: "", through: redaction)
@@ -15,12 +15,12 @@ import Testing
     // Switched off by the next program.
     var other = AnswerBuffer()
     other.append("half ", through: redaction)
-    other.append("a line\n", through: Redaction([]))
+    other.append("a line\n", through: Redactor([]))
     #expect(other.source == "half a line\n")
   }
 
   @Test func `a growing answer is shown by whole lines, and never more than that`() {
-    let redaction = Redaction(["ACME-[0-9]{6}"])
+    let redaction = Redactor(["ACME-[0-9]{6}"])
     var answer = AnswerBuffer()
     for piece in ["first ACME-", "123", "456 li", "ne\nsecond AC"] { answer.append(piece, through: redaction) }
     #expect(answer.source == "first [redacted] line\n")
@@ -35,7 +35,7 @@ import Testing
 
   @Test func `without patterns everything is shown as it comes`() {
     var answer = AnswerBuffer()
-    answer.append("half a li", through: Redaction([]))
+    answer.append("half a li", through: Redactor([]))
     #expect(answer.source == "half a li")
   }
 
@@ -51,7 +51,7 @@ import Testing
     #expect(answer.message == nil)
     #expect(answer.key == nil)
     #expect(!answer.isReplaced)
-    answer.complete(with: "another text", through: Redaction([]))
+    answer.complete(with: "another text", through: Redactor([]))
     #expect(answer.source == "```\ntwo")
   }
 
@@ -60,7 +60,7 @@ import Testing
     answer.append("one")
     answer.beginFlush()
     #expect(!answer.wantsEdit)
-    answer.complete(with: "other", through: Redaction([]))
+    answer.complete(with: "other", through: Redactor([]))
     #expect(answer.source == "other")
     #expect(answer.isReplaced)
     #expect(answer.wantsEdit)
@@ -74,9 +74,9 @@ import Testing
     #expect(answer.editsRejected)
     #expect(!answer.wantsEdit)
     #expect(answer.markForNew("one") == nil)
-    #expect(answer.markForNew("one two") == Delivery.repeatMark)
-    answer.begin(.init(key: "k", message: "m"), showing: "one two", mark: Delivery.repeatMark, grows: false)
-    #expect(answer.mark == Delivery.repeatMark)
+    #expect(answer.markForNew("one two") == MessageSender.repeatMark)
+    answer.begin(.init(key: "k", message: "m"), showing: "one two", mark: MessageSender.repeatMark, grows: false)
+    #expect(answer.mark == MessageSender.repeatMark)
     #expect(answer.key == nil)
     #expect(answer.shows("one two"))
     answer.startNext()
@@ -89,7 +89,7 @@ import Testing
   func `a message that may be a repeat keeps its mark`(mayBeRepeat: Bool) {
     var answer = AnswerBuffer()
     answer.restore(.init(key: "k", message: "m", mayBeRepeat: mayBeRepeat), text: "one")
-    #expect(answer.mark == (mayBeRepeat ? Delivery.repeatMark : ""))
+    #expect(answer.mark == (mayBeRepeat ? MessageSender.repeatMark : ""))
     #expect(answer.source == "one")
     #expect(answer.number == 1)
     answer.edited(to: "one")

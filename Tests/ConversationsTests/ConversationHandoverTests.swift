@@ -8,10 +8,10 @@ import Testing
 @Suite struct ConversationHandoverTests {
   @Test func `the next program is given all that is under way`() throws {
     let key = ConversationKey(instance: "i", conversation: "c")
-    let sent = { (name: String) in Delivery.Sent(key: "key-\(name)", message: name) }
+    let sent = { (name: String) in MessageSender.Sent(key: "key-\(name)", message: name) }
     var answer = AnswerBuffer()
     answer.append("half")
-    answer.begin(sent("answer"), showing: "half", mark: Delivery.repeatMark, grows: true)
+    answer.begin(sent("answer"), showing: "half", mark: MessageSender.repeatMark, grows: true)
     var tools = ToolProgress()
     tools.start("1", FormatTool.Call(name: "bash", arguments: .null))
     tools.show("1", sent("tool"))

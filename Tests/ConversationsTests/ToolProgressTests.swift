@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ToolProgressTests {
   private let call = FormatTool.Call(name: "bash", arguments: ["command": "ls"])
-  private let sent = Delivery.Sent(key: "k", message: "m")
+  private let sent = MessageSender.Sent(key: "k", message: "m")
 
   @Test(arguments: [false, true])
   func `a tool that has ended is shown once, and its own message goes`(failed: Bool) {

@@ -87,7 +87,7 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     let headings = Set(
       try document("docs/plugin-protocol.md").split(separator: "\n").filter { $0.hasPrefix("#") }
         .map { String($0.drop { $0 == "#" || $0 == " " }) })
-    for section in ConformanceKit.Section.allCases { #expect(headings.contains(section.rawValue), "\(section)") }
+    for section in ConformanceSuite.Section.allCases { #expect(headings.contains(section.rawValue), "\(section)") }
   }
 
   @Test func `the example configuration loads, and shows the defaults`() throws {

@@ -57,7 +57,7 @@ extension EndToEnd {
 
     @Test func `a configuration that cannot be read is not taken for none`() async throws {
       let home = scratch.path + "/home"
-      try Folders(home: home).prepare()
+      try HomeDirectory(home: home).prepare()
       symlink("relay.yaml", home + "/relay.yaml")
       expectRefusal(try await relay(["start"]), "\(home)/relay.yaml cannot be read", status: 3)
       unlink(home + "/relay.yaml")
@@ -67,7 +67,7 @@ extension EndToEnd {
 
     @Test func `wrong YAML is named by file, line and column`() async throws {
       let home = scratch.path + "/home"
-      try Folders(home: home).prepare()
+      try HomeDirectory(home: home).prepare()
       try scratch.write("home/relay.yaml", "messengers:\n  fake: [\n")
       expectRefusal(try await relay(["start"]), "\(home)/relay.yaml:3:1: ", status: 3)
       try scratch.write("home/relay.yaml", "sesions: {}\n")
@@ -149,7 +149,7 @@ extension EndToEnd {
     }
 
     @Test func `a configured pi that is not there is an error, not a demo`() async throws {
-      try Folders(home: scratch.path + "/home").prepare()
+      try HomeDirectory(home: scratch.path + "/home").prepare()
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(said.exit == .exited(1))
@@ -179,7 +179,7 @@ extension EndToEnd {
 
     @Test func `a terminal that has stopped holds up nothing but its own lines`() async throws {
       let home = scratch.path + "/home"
-      let folders = Folders(home: home)
+      let folders = HomeDirectory(home: home)
       try folders.prepare()
       // Far more than a pipe holds, each life of it.
       try scratch.write(
@@ -254,7 +254,7 @@ extension EndToEnd {
       async throws
     {
       let home = scratch.path + "/home"
-      try Folders(home: home).prepare()
+      try HomeDirectory(home: home).prepare()
       #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, irc.") == true)
       expectRefusal(try await relay(["setup", "echo"]), "there is no messenger echo. Installed: discord, irc.")
       try scratch.write("home/plugins/echo", "#!/bin/sh\n", executable: true)

@@ -88,7 +88,7 @@ extension EndToEnd {
         try await relay.start()
         try await relay.messenger.say("/help", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .handled)
-        let mark = idempotent ? "" : Delivery.repeatMark
+        let mark = idempotent ? "" : MessageSender.repeatMark
         #expect(await relay.messenger.texts(role: .answer) == ["The first piece.", mark + "The second."])
         try await isClean(relay)
       }
@@ -130,7 +130,7 @@ extension EndToEnd {
     @Test func `a message that may be a repeat says so when a second crash is over`() async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(false)) { relay in
         try await leaveGrowing(relay)
-        let shown = Delivery.repeatMark + "word1"
+        let shown = MessageSender.repeatMark + "word1"
         await relay.messenger.show(shown, under: Self.key)
         try await settle(relay)
         StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in }).mark(Self.key)

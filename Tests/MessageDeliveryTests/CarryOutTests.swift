@@ -8,9 +8,9 @@ import Testing
 @testable import MessageDelivery
 
 @Suite struct CarryOutTests {
-  private func delivery(_ folder: TemporaryFolder) throws -> Delivery {
-    Delivery(
-      conversation: ConversationKey(instance: "i", conversation: "c"), holder: LinkHolder(),
+  private func delivery(_ folder: TemporaryFolder) throws -> MessageSender {
+    MessageSender(
+      conversation: ConversationKey(instance: "i", conversation: "c"), holder: ConnectionSlot(),
       store: try SQLiteStore(path: "\(folder.path)/store"), timekeeper: Timekeeper(clock: ImpatientClock()),
       settings: Config.DeliverySettings(), logger: .lines { _ in })
   }
@@ -18,7 +18,7 @@ import Testing
   /// Carries out an attempt whose tries are answered like this.
   private func carryOut(
     _ kind: DeliveryAttempt.Kind, limit: Int? = nil, _ answers: [DeliveryAttempt.Answer?]
-  ) async throws -> Delivery.End {
+  ) async throws -> MessageSender.End {
     let folder = try TemporaryFolder()
     let delivery = try delivery(folder)
     var answers = answers[...]

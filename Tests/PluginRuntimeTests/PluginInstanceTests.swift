@@ -15,13 +15,13 @@ import Testing
 @testable import RelayHome
 
 /// Answers nothing: only the life of the plugin matters here.
-private struct Silence: PluginAudience {
-  let arrivals: Mailbox<PluginLink>
+private struct Silence: PluginEventHandler {
+  let arrivals: Mailbox<PluginConnection>
   let sleepers: Mailbox<@Sendable () -> Void>
-  func connected(_ link: PluginLink) async { arrivals.post(link) }
-  func received(_ request: IncomingRequest, from link: PluginLink) async {}
-  func disconnected(_ link: PluginLink) async {}
-  func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool {
+  func connected(_ link: PluginConnection) async { arrivals.post(link) }
+  func received(_ request: IncomingRequest, from link: PluginConnection) async {}
+  func disconnected(_ link: PluginConnection) async {}
+  func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) async -> Bool {
     sleepers.post(wake)
     return true
   }
@@ -31,20 +31,20 @@ private struct Silence: PluginAudience {
   private struct Stage {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    let arrivals = Mailbox<PluginLink>()
+    let arrivals = Mailbox<PluginConnection>()
     let sleepers = Mailbox<@Sendable () -> Void>()
     let said = Mailbox<String>()
-    let instance: PluginInstance
+    let instance: PluginSupervisor
 
     init(_ executable: String, as name: String) throws {
       folder = try TemporaryFolder()
-      let folders = Folders(home: folder.path + "/home")
+      let folders = HomeDirectory(home: folder.path + "/home")
       try folders.prepare()
       try FakeMessenger.install(Built.executable(executable), as: folders.plugins + "/" + name)
       let found = PluginDiscovery(bundledFolder: nil, droppedFolder: folders.plugins).scan()
       let said = said
       let clock = clock
-      instance = PluginInstance(
+      instance = PluginSupervisor(
         PluginSpecification(
           name: name, executable: try #require(found.plugins.first), settings: .object([:]), isConfigured: true,
           messenger: nil),

@@ -9,11 +9,11 @@ import Testing
 
 @Suite struct DaemonLockTests {
   let scratch: TemporaryFolder
-  let folders: Folders
+  let folders: HomeDirectory
 
   init() throws {
     scratch = try TemporaryFolder()
-    folders = Folders(home: scratch.path + "/home")
+    folders = HomeDirectory(home: scratch.path + "/home")
     try folders.prepare()
   }
 
@@ -54,7 +54,7 @@ import Testing
   @Test func `a living daemon's lock is respected at once`() async throws {
     let (child, input) = try await holdElsewhere(as: getppid())
     #expect(DaemonLock.isHeld(folders) && DaemonLock.isHolderAlive(folders))
-    #expect(throws: Folders.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
+    #expect(throws: HomeDirectory.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
     // A caller that asks again and again must not run out of descriptors.
     #expect(try descriptors(of: folders.lock) == 0)
     close(input)

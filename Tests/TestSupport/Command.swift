@@ -6,7 +6,7 @@ internal import RelayWire
 
 /// A program run to its end: what it said, and how it ended.
 package struct Command: Sendable {
-  package let exit: ChildExit
+  package let exit: TerminationStatus
   package let output: [String]
   package let errors: [String]
 

@@ -12,7 +12,7 @@ package import RelayWire
 /// A real daemon of the test's own, with the plugins it came with, an agent that behaves as pi does, and a fake messenger.
 package final class RelayFixture: Sendable {
   package let scratch: TemporaryFolder
-  package let folders: Folders
+  package let folders: HomeDirectory
   package let messenger: FakeMessenger
   private let programs: Locked<Programs>
   private let process = Locked<ChildProcess?>(nil)
@@ -35,7 +35,7 @@ package final class RelayFixture: Sendable {
   ) async throws {
     self.programs = Locked(programs)
     scratch = try TemporaryFolder()
-    folders = Folders(home: scratch.path + "/home")
+    folders = HomeDirectory(home: scratch.path + "/home")
     try folders.prepare()
     var program = programs.executable("pi-relay-demo-agent")
     if isOldAgent {
@@ -197,7 +197,7 @@ package final class RelayFixture: Sendable {
   }
 
   /// Ends the daemon in good order.
-  package func stop() async -> ChildExit? {
+  package func stop() async -> TerminationStatus? {
     guard let child = daemon else { return nil }
     kill(child.pid, SIGTERM)
     let exit = await child.exit()

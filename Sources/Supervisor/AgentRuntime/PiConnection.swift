@@ -286,7 +286,7 @@ package final class PiConnection: Sendable {
 
   /// Ends pi: end of input first, which it obeys within a moment when idle.
   @discardableResult
-  package func stop(grace: Duration = .seconds(3)) async -> ChildExit {
+  package func stop(grace: Duration = .seconds(3)) async -> TerminationStatus {
     outbox.finish()
     let exit = await child.tearDown([.wait(grace), .terminate(then: .seconds(2))], clock: clock)
     readers.withLock { $0 }?.output.close()

@@ -23,7 +23,7 @@ package final class SlotRequest: Sendable {
 /// The right of one agent to run. Each of its methods counts once, however often it is called.
 package struct AgentSlot: Sendable {
   let number: Int
-  let places: SessionPlaces
+  let places: AgentSlots
 
   /// The agent has started: the next one may begin to start.
   package func started() async { await places.started(number) }

@@ -4,7 +4,7 @@ internal import PiRPC
 /// The facts that a session knows of its agent, beyond the state of the process. A pure value.
 struct AgentFacts {
   /// The program that was started last.
-  private(set) var program: AgentProgram?
+  private(set) var program: AgentExecutable?
   /// The agent's own report of its state.
   private(set) var state: PiState?
   /// The commands that the running process knows; `nil` until it has told them.
@@ -19,7 +19,7 @@ struct AgentFacts {
   init(isRestored: Bool) { mayHavePredecessor = isRestored }
 
   /// Continues with an agent that runs already.
-  mutating func adopt(_ program: AgentProgram, settles: Bool?, restarts: Int) {
+  mutating func adopt(_ program: AgentExecutable, settles: Bool?, restarts: Int) {
     self.program = program
     self.settles = settles
     self.restarts = restarts
@@ -28,7 +28,7 @@ struct AgentFacts {
 
   var takesSessionID: Bool { program?.takesSessionID == true }
 
-  mutating func startBegan(_ program: AgentProgram) { self.program = program }
+  mutating func startBegan(_ program: AgentExecutable) { self.program = program }
 
   mutating func predecessorIsGone() { mayHavePredecessor = false }
 

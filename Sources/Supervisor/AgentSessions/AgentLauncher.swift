@@ -16,12 +16,12 @@ struct AgentLauncher: Sendable {
   /// The session's name, for logs.
   let name: String
   let model: String?
-  let memory: SessionMemory?
+  let memory: TranscriptRetention?
 
   private var dependencies: SessionDependencies { context.dependencies }
 
-  func launch(of program: AgentProgram) -> SessionLaunch {
-    SessionLaunch(
+  func launch(of program: AgentExecutable) -> AgentLaunchConfiguration {
+    AgentLaunchConfiguration(
       program: program, pi: context.pi, id: context.record.id, model: model ?? context.pi.model,
       directory: context.record.directory, memory: memory, folders: dependencies.folders,
       inherited: dependencies.environment)
@@ -34,7 +34,7 @@ struct AgentLauncher: Sendable {
   /// Prepares the session's folders and files.
   ///
   /// - Parameter isAlone: false where another process may still write the session's file.
-  func prepare(_ launch: SessionLaunch, isAlone: Bool) async throws {
+  func prepare(_ launch: AgentLaunchConfiguration, isAlone: Bool) async throws {
     try memory?.prepare(workingIn: context.record.directory)
     try launch.prepare()
     if isAlone { try await trimPartialLines(of: launch.sessionFiles) }
@@ -44,7 +44,7 @@ struct AgentLauncher: Sendable {
   ///
   /// - Parameter requireOpen: throws when nobody needs the process any more.
   func spawn(
-    _ program: AgentProgram, _ launch: SessionLaunch, requireOpen: () async throws -> Void
+    _ program: AgentExecutable, _ launch: AgentLaunchConfiguration, requireOpen: () async throws -> Void
   ) async throws -> PiConnection {
     let request = ChildProcess.Request(
       name: "session \(name)", path: program.path, arguments: launch.arguments,

@@ -6,7 +6,7 @@ internal import RelayModel
 enum RunEnding: Sendable {
   case ended(RunEnd)
   /// The agent exited, with its last words.
-  case died(ChildExit, String?)
+  case died(TerminationStatus, String?)
 }
 
 /// The work that a session has begun: a run or a compaction, never both. A pure value.

@@ -4,13 +4,13 @@ internal import RelayModel
 /// How long a session keeps its transcript, and whether it must be cleared now.
 struct RetentionState: Sendable {
   /// `nil` keeps the transcript indefinitely, where pi keeps it.
-  let memory: SessionMemory?
+  let memory: TranscriptRetention?
   /// The transcript must be cleared before the next message.
   private(set) var mustForget = false
   /// When the last message has ended, or the session was begun, in seconds since 1970.
   private var lastWork: Double
 
-  init(_ memory: SessionMemory?, now: Double) {
+  init(_ memory: TranscriptRetention?, now: Double) {
     self.memory = memory
     lastWork = now
   }
@@ -30,7 +30,7 @@ struct RetentionState: Sendable {
 
   /// The transcript that may be out of date before a message; `nil` where it is kept, as it may prove that the agent
   /// already received this message.
-  func mayBeOver(before prompt: Prompt) -> SessionMemory? {
+  func mayBeOver(before prompt: Prompt) -> TranscriptRetention? {
     prompt.life.evidence.mayHaveBeenTaken || prompt.life.evidence.attempts > 0 ? nil : memory
   }
 }

@@ -86,7 +86,7 @@ extension Session {
   }
 
   /// Says that the demo agent answers, and why: once for each reason, in whichever session.
-  private func tellOfDemo(_ program: AgentProgram) async {
+  private func tellOfDemo(_ program: AgentExecutable) async {
     // A session that nobody watches has nobody who would read it.
     guard context.isListed, let reason = program.demoReason else { return }
     let text = "This is the demo agent, not a real one: \(reason)"
@@ -123,7 +123,7 @@ extension Session {
     if let file = facts.state?.sessionFile {
       return await withTaskExecutorPreference(globalConcurrentExecutor) { access(file, F_OK) != 0 }
     }
-    let program: AgentProgram
+    let program: AgentExecutable
     do { program = try await dependencies.agents.program() } catch { return false }
     let launch = launcher.launch(of: program)
     return await withTaskExecutorPreference(globalConcurrentExecutor) { launch.hasSavedNothing }

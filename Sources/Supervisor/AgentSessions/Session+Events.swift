@@ -32,7 +32,7 @@ extension Session {
     ended(connection, exit)
   }
 
-  private func ended(_ connection: PiConnection, _ exit: ChildExit) {
+  private func ended(_ connection: PiConnection, _ exit: TerminationStatus) {
     // An agent that was told to exit has been accounted for.
     guard agent.exited(connection) else { return }
     withdrawDialogs("the agent has ended")

@@ -11,7 +11,7 @@ internal import RelayTransport
 package struct SessionHandover: Codable, Sendable {
   var id: String
   package var connection: PiConnection.Handover
-  var program: AgentProgram
+  var program: AgentExecutable
   var state: PiState?
   var lastLeaf: String?
   var settles: Bool?

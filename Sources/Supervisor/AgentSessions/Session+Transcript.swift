@@ -79,7 +79,7 @@ extension Session {
   /// Such a command is carried out without an entry: that there is none proves nothing.
   private func mayBeCommandOfExtension(_ text: String) async -> Bool {
     guard text.hasPrefix("/") else { return false }
-    guard let commands = await toldCommands() else { return true }
+    guard let commands = await fetchCommands() else { return true }
     let name = text.dropFirst().prefix { !$0.isWhitespace }
     return commands.contains { $0.name == name && $0.source == "extension" }
   }

@@ -39,7 +39,7 @@ package actor Session {
   static let abortLimit: Duration = .seconds(10)
 
   init(
-    _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: SessionMemory? = nil,
+    _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: TranscriptRetention? = nil,
     dependencies: SessionDependencies, taskScope: TaskScope, isRestored: Bool = false, isListed: Bool = true,
     phase: SessionPhase = .open, emit: @escaping @Sendable (SessionEvent) -> Void
   ) {
@@ -119,10 +119,10 @@ package actor Session {
   }
 
   /// The agent's own commands, where it has told them.
-  package func agentCommands() async -> [PiCommandList.Command] { await toldCommands() ?? [] }
+  package func agentCommands() async -> [PiCommandList.Command] { await fetchCommands() ?? [] }
 
   /// - Returns: `nil` where the agent does not tell them.
-  package func toldCommands() async -> [PiCommandList.Command]? {
+  package func fetchCommands() async -> [PiCommandList.Command]? {
     if facts.commands == nil, let connection,
       let answer = try? await connection.send(.getCommands, within: pi.answerTimeout),
       let list = try? answer.data(PiCommandList.self)

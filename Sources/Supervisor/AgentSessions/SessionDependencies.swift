@@ -11,14 +11,14 @@ internal import RelayText
 
 /// Dependencies that all sessions share.
 package struct SessionDependencies: Sendable {
-  package var folders: Folders
+  package var folders: HomeDirectory
   package var guardian: Guardian?
   package var environment: [String: String]
   package var store: any Store
   package var timekeeper: Timekeeper
   package var logLimits: LogFile.Limits
-  package var places: SessionPlaces
-  package var agents: AgentChoice
+  package var places: AgentSlots
+  package var agents: AgentResolver
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var logger: Logger
   /// A person's words as they are repeated to people: one line of so many characters, looked through before it is cut.
@@ -27,8 +27,8 @@ package struct SessionDependencies: Sendable {
   package var secretVariables: @Sendable () -> Set<String> = { [] }
 
   package init(
-    folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
-    timekeeper: Timekeeper, logLimits: LogFile.Limits, places: SessionPlaces, agents: AgentChoice,
+    folders: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timekeeper: Timekeeper, logLimits: LogFile.Limits, places: AgentSlots, agents: AgentResolver,
     prepare: @escaping @Sendable (Prompt) async -> PreparedPrompt, logger: Logger,
     quote: @escaping @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) },
     secretVariables: @escaping @Sendable () -> Set<String> = { [] }

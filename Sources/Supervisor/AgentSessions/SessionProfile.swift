@@ -9,11 +9,11 @@ package struct SessionProfile: Sendable {
   /// With the slots and the agent of this kind.
   package var dependencies: SessionDependencies
   /// How long a session keeps its transcript. `nil` keeps it indefinitely, in pi's own session directory.
-  package var retention: @Sendable (SessionRecord) -> SessionMemory?
+  package var retention: @Sendable (SessionRecord) -> TranscriptRetention?
 
   package init(
     pi: Config.Pi, settings: Config.Sessions, dependencies: SessionDependencies,
-    retention: @escaping @Sendable (SessionRecord) -> SessionMemory? = { _ in nil }
+    retention: @escaping @Sendable (SessionRecord) -> TranscriptRetention? = { _ in nil }
   ) {
     self.pi = pi
     self.settings = settings

@@ -19,8 +19,8 @@ struct AssistantFolders {
     var removed = 0
     for name in names where UUID(uuidString: name) != nil && !used.contains(name) {
       let folder = "\(root)/\(name)"
-      guard access("\(folder)/\(SessionMemory.marker)", F_OK) == 0 else { continue }
-      guard let last = SessionMemory.lastUse(of: folder), now - last >= limit / .seconds(1) else { continue }
+      guard access("\(folder)/\(TranscriptRetention.marker)", F_OK) == 0 else { continue }
+      guard let last = TranscriptRetention.lastUse(of: folder), now - last >= limit / .seconds(1) else { continue }
       do {
         try FileManager.default.removeItem(atPath: folder)
         removed += 1

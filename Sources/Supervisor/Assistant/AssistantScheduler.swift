@@ -25,14 +25,14 @@ package protocol AssistantHost: Sendable {
 /// periodic check.
 package actor AssistantScheduler {
   private let setup: AssistantSetup
-  private let sessions: SessionHost
+  private let sessions: SessionRegistry
   private let admission: AdmissionController
   private let timekeeper: Timekeeper
   private let logger: Logger
   private var hasBegun = false
 
   package init(
-    _ setup: AssistantSetup, sessions: SessionHost, admission: AdmissionController, timekeeper: Timekeeper,
+    _ setup: AssistantSetup, sessions: SessionRegistry, admission: AdmissionController, timekeeper: Timekeeper,
     logger: Logger
   ) {
     self.setup = setup

@@ -18,7 +18,7 @@ package struct AssistantSetup: Sendable {
   ///   - agents: finds the agent for a program, an environment being added to the daemon's.
   package init(
     _ config: Config, dependencies: SessionDependencies,
-    agents: (_ configured: String?, _ environment: [String: String]) -> AgentChoice
+    agents: (_ configured: String?, _ environment: [String: String]) -> AgentResolver
   ) {
     let settings = config.assistant
     var pi = config.pi
@@ -34,13 +34,13 @@ package struct AssistantSetup: Sendable {
     }
     let root = settings.sessionDirectory ?? dependencies.folders.assistantSessions
     var own = dependencies
-    own.places = SessionPlaces(
+    own.places = AgentSlots(
       maximum: settings.workers, maximumStarting: min(config.sessions.maximumStarting, settings.workers))
     own.agents = agents(pi.executable, pi.environment)
     self.settings = settings
     self.root = root
     profile = SessionProfile(pi: pi, settings: sessions, dependencies: own) { record in
-      SessionMemory(
+      TranscriptRetention(
         folder: "\(root)/\(record.id)",
         span: settings.sessionTimeout.map { .idle($0) } ?? (record.role == .owner ? .kept : .oneMessage))
     }

@@ -29,7 +29,7 @@ package enum PeriodicCheck {
   ///   - number: unique to this check.
   ///   - report: called before the session is closed, which may take seconds: a finding must not wait in memory meanwhile.
   static func run(
-    _ number: Int, in sessions: SessionHost, observing admission: AdmissionController,
+    _ number: Int, in sessions: SessionRegistry, observing admission: AdmissionController,
     report: (Outcome) async -> Void
   ) async {
     let events = Mailbox<SessionEvent>()

@@ -39,7 +39,7 @@ package enum GitWorkspace {
 
   /// The uncommitted changes of a folder's repository, in words; `nil` where `git` does not say in time.
   package static func changes(in folder: String, _ dependencies: SessionDependencies) async -> String? {
-    guard let git = AgentProbe.resolve("git", searchPath: dependencies.environment["PATH"] ?? "") else { return nil }
+    guard let git = AgentLocator.resolve("git", searchPath: dependencies.environment["PATH"] ?? "") else { return nil }
     let environment = ChildEnvironment.plugin(
       from: dependencies.environment, markers: dependencies.guardian.map { [$0.marker] } ?? [])
     // It only looks: nothing is locked or written, and neither a hook nor a monitor of files is run.
@@ -47,7 +47,7 @@ package enum GitWorkspace {
       "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status", "--porcelain",
     ]
     do {
-      let run = try await CapturedRun(
+      let run = try await ProcessOutput(
         .init(
           name: "git status", path: git, arguments: arguments, environment: environment,
           directory: folder),
@@ -56,7 +56,7 @@ package enum GitWorkspace {
       switch run.output.count {
       case 0: return "clean"
       case 1: return "1 change that is not committed"
-      case CapturedRun.mostLines...: return "\(CapturedRun.mostLines) or more changes that are not committed"
+      case ProcessOutput.mostLines...: return "\(ProcessOutput.mostLines) or more changes that are not committed"
       case let count: return "\(count) changes that are not committed"
       }
     } catch {

@@ -13,8 +13,8 @@ package import RelayWire
 /// service continues where the dead one stopped; a message is never dropped for want of one.
 package actor Services {
   /// One holder for each service asked for so far.
-  private var holders: [String: LinkHolder] = [:]
-  private let folders: Folders
+  private var holders: [String: ConnectionSlot] = [:]
+  private let folders: HomeDirectory
   private let clock: any Clock<Duration>
   private let logger: Logger
   /// Requests that ended a service, by what they carried: a second death sets the content aside.
@@ -28,7 +28,7 @@ package actor Services {
   private var users: [String: Int] = [:]
 
   private struct Sleeper {
-    let link: PluginLink
+    let link: PluginConnection
     let wake: @Sendable () -> Void
   }
 
@@ -41,13 +41,13 @@ package actor Services {
   /// For files, which cannot be asked for again: the plugin may take as long for its handshake.
   static let wakeLimit: Duration = .seconds(10)
 
-  package init(folders: Folders, clock: any Clock<Duration>, logger: Logger) {
+  package init(folders: HomeDirectory, clock: any Clock<Duration>, logger: Logger) {
     self.folders = folders
     self.clock = clock
     self.logger = logger
   }
 
-  package func connected(_ link: PluginLink) {
+  package func connected(_ link: PluginConnection) {
     for service in link.capabilities.services ?? [] {
       holder(service).set(link)
       if sleepers[service]?.link.name == link.name { sleepers[service] = nil }
@@ -56,12 +56,12 @@ package actor Services {
     complained.subtract(link.capabilities.services ?? [])
   }
 
-  package func disconnected(_ link: PluginLink) {
+  package func disconnected(_ link: PluginConnection) {
     for holder in holders.values { holder.clear(link) }
     sleepers = sleepers.filter { $0.value.link !== link }
   }
 
-  package func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) -> Bool {
+  package func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) -> Bool {
     let services = link.capabilities.services ?? []
     guard !link.awaitsAnswers, services.allSatisfy({ users[$0, default: 0] == 0 }) else { return false }
     for holder in holders.values { holder.clear(link) }
@@ -73,15 +73,15 @@ package actor Services {
   private func begin(_ service: String) { users[service, default: 0] += 1 }
   private func finish(_ service: String) { users[service, default: 1] -= 1 }
 
-  private func holder(_ service: String) -> LinkHolder {
+  private func holder(_ service: String) -> ConnectionSlot {
     if let holder = holders[service] { return holder }
-    let holder = LinkHolder()
+    let holder = ConnectionSlot()
     holders[service] = holder
     return holder
   }
 
   /// The plugin that does this, woken if it sleeps; nil where none does at present.
-  private func link(for service: String) async -> PluginLink? {
+  private func link(for service: String) async -> PluginConnection? {
     if let link = holder(service).current { return link }
     wake(service)
     return waking.contains(service) ? await waitForLink(service) : nil
@@ -207,7 +207,9 @@ package actor Services {
   /// A service that has just died is back within a moment: worth waiting for, since files cannot be asked for again.
   ///
   /// - Parameter limit: for one that sleeps.
-  private func waitForLink(_ service: String, wakingFor limit: Duration = Services.returnLimit) async -> PluginLink? {
+  private func waitForLink(_ service: String, wakingFor limit: Duration = Services.returnLimit) async
+    -> PluginConnection?
+  {
     let holder = holder(service)
     if let link = holder.current { return link }
     wake(service)

@@ -87,9 +87,9 @@ package struct ControlPlugin: WireRequest {
   package static let method = "control.plugin"
   package typealias Reply = Empty
   package var name: String
-  package var change: PluginHost.Change
+  package var change: PluginRegistry.Change
 
-  package init(name: String, change: PluginHost.Change) {
+  package init(name: String, change: PluginRegistry.Change) {
     self.name = name
     self.change = change
   }

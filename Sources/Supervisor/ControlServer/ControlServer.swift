@@ -16,22 +16,22 @@ internal import RelayWire
 package final class ControlServer: Sendable {
   package struct Handlers: Sendable {
     package let status: @Sendable () async -> DaemonStatus
-    package let plugin: @Sendable (String, PluginHost.Change) async -> String?
+    package let plugin: @Sendable (String, PluginRegistry.Change) async -> String?
     package let reload: @Sendable () async -> [String]
     /// Answers what is in the way; where nothing is, it does not return.
     package let upgrade: @Sendable (String) async -> String
     package let stop: @Sendable () -> Void
-    package let audience: any PluginAudience
+    package let audience: any PluginEventHandler
     /// Processes of agents, whose descendants may not command the daemon that supervises them.
     package let agents: @Sendable () async -> Set<Int32>
 
     package init(
       status: @escaping @Sendable () async -> DaemonStatus,
-      plugin: @escaping @Sendable (String, PluginHost.Change) async -> String?,
+      plugin: @escaping @Sendable (String, PluginRegistry.Change) async -> String?,
       reload: @escaping @Sendable () async -> [String],
       upgrade: @escaping @Sendable (String) async -> String,
       stop: @escaping @Sendable () -> Void,
-      audience: any PluginAudience,
+      audience: any PluginEventHandler,
       agents: @escaping @Sendable () async -> Set<Int32>
     ) {
       self.status = status
@@ -49,7 +49,7 @@ package final class ControlServer: Sendable {
     var peers: [Int: JSONRPCConnection] = [:]
     var open = 0
     var attached: Set<String> = []
-    var links: [String: PluginLink] = [:]
+    var links: [String: PluginConnection] = [:]
     var next = 0
     /// Answered when everything else is over.
     var stops: [IncomingRequest] = []
@@ -57,7 +57,7 @@ package final class ControlServer: Sendable {
 
   static let mostConnections = 64
 
-  private let folders: Folders
+  private let folders: HomeDirectory
   private let handlers: Handlers
   private let marker: String
   private let clock: any Clock<Duration>
@@ -70,9 +70,10 @@ package final class ControlServer: Sendable {
   ///
   /// - Parameter adopted: the listening socket of the program that this process was before.
   package init(
-    folders: Folders, handlers: Handlers, marker: String, clock: any Clock<Duration>, adopting adopted: Int32? = nil,
+    folders: HomeDirectory, handlers: Handlers, marker: String, clock: any Clock<Duration>,
+    adopting adopted: Int32? = nil,
     logger: Logger
-  ) throws(Folders.Failure) {
+  ) throws(HomeDirectory.Failure) {
     self.folders = folders
     self.handlers = handlers
     self.marker = marker
@@ -80,7 +81,8 @@ package final class ControlServer: Sendable {
     self.logger = logger
     let result = adopted ?? relay_listen_unix(folders.socket)
     guard result >= 0 else {
-      throw Folders.Failure(SystemError("cannot be made", path: "the control socket \(folders.socket)", code: -result))
+      throw HomeDirectory.Failure(
+        SystemError("cannot be made", path: "the control socket \(folders.socket)", code: -result))
     }
     descriptor = result
   }
@@ -272,7 +274,7 @@ package final class ControlServer: Sendable {
     }
   }
 
-  private func greet(_ name: String, _ peer: JSONRPCConnection) async throws -> PluginLink {
+  private func greet(_ name: String, _ peer: JSONRPCConnection) async throws -> PluginConnection {
     let spool = folders.spool(name)
     let data = folders.data(name)
     try folders.makePrivate(spool)
@@ -281,9 +283,9 @@ package final class ControlServer: Sendable {
       InitializeRequest(
         host: HostDescription(name: "pi-relayd", version: Product.version), instance: name, config: .object([:]),
         dataDir: data, spoolDir: spool),
-      within: PluginInstance.handshakeLimit)
+      within: PluginSupervisor.handshakeLimit)
     let logger = logger.with("instance", name)
-    return PluginLink(
+    return PluginConnection(
       name: name, about: about, messenger: Config.Messenger(kind: "attached", instance: String(name.dropFirst(9))),
       spoolFolder: spool, isLocal: true, peer: peer,
       hung: { [weak peer] why in

@@ -48,7 +48,7 @@ struct AnswerBuffer: Codable, Equatable {
   }
 
   /// Adds text of which only whole lines may be shown, because each is redacted first.
-  mutating func append(_ text: String, through redaction: Redaction) {
+  mutating func append(_ text: String, through redaction: Redactor) {
     // A part of a line is left where the predecessor of this process had something to redact.
     guard !redaction.isEmpty || partialLine != nil else { return append(text) }
     let waiting = (partialLine ?? "") + text
@@ -59,7 +59,7 @@ struct AnswerBuffer: Codable, Equatable {
   }
 
   /// Ends the text where it is: nothing more arrives.
-  mutating func release(through redaction: Redaction) {
+  mutating func release(through redaction: Redactor) {
     if let partialLine { append(redaction.apply(to: partialLine)) }
     partialLine = nil
   }
@@ -67,7 +67,7 @@ struct AnswerBuffer: Codable, Equatable {
   /// Adds the text that no delta brought, once the message is complete.
   ///
   /// - Parameter whole: the redacted text of the message.
-  mutating func complete(with whole: String, through redaction: Redaction) {
+  mutating func complete(with whole: String, through redaction: Redactor) {
     if whole.hasPrefix(arrived) {
       append(String(whole.dropFirst(arrived.count)))
     } else if !whole.isEmpty, !hasFixed {
@@ -114,7 +114,7 @@ struct AnswerBuffer: Codable, Equatable {
   /// The mark for a new message with this text; `nil` where this text was tried in vain before.
   func markForNew(_ text: String) -> String? {
     // A longer text may be tried, and says that it may repeat something.
-    rejectedText == nil ? "" : text == rejectedText ? nil : Delivery.repeatMark
+    rejectedText == nil ? "" : text == rejectedText ? nil : MessageSender.repeatMark
   }
 
   /// Takes the message that was sent for the text.
@@ -122,11 +122,11 @@ struct AnswerBuffer: Codable, Equatable {
   /// - Parameters:
   ///   - mark: the mark that the text was sent with.
   ///   - grows: later text changes the message.
-  mutating func begin(_ sent: Delivery.Sent?, showing text: String, mark: String, grows: Bool) {
+  mutating func begin(_ sent: MessageSender.Sent?, showing text: String, mark: String, grows: Bool) {
     message = sent?.message
     key = grows ? sent?.key : nil
     shown = text
-    self.mark = sent?.mayBeRepeat == true ? Delivery.repeatMark : ""
+    self.mark = sent?.mayBeRepeat == true ? MessageSender.repeatMark : ""
     if sent == nil {
       rejectedText = text
       editsRejected = true
@@ -136,11 +136,11 @@ struct AnswerBuffer: Codable, Equatable {
   }
 
   /// Takes a growing message of an earlier daemon, with all of its text.
-  mutating func restore(_ sent: Delivery.Sent, text: String) {
+  mutating func restore(_ sent: MessageSender.Sent, text: String) {
     startNext()
     message = sent.message
     key = sent.key
-    mark = sent.mayBeRepeat ? Delivery.repeatMark : ""
+    mark = sent.mayBeRepeat ? MessageSender.repeatMark : ""
     append(text)
   }
 

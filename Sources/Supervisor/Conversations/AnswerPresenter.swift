@@ -15,14 +15,14 @@ final class AnswerPresenter {
   /// The file of the message that grows.
   private var checkpoint: StreamCheckpoint?
   private var isIncomplete = false
-  private let delivery: Delivery
+  private let delivery: MessageSender
   private let services: Services
-  private let redaction: Redaction
+  private let redaction: Redactor
   private let checkpoints: StreamCheckpoints
   private let reminders: OutputReminders
 
   init(
-    _ delivery: Delivery, _ services: Services, _ redaction: Redaction, _ checkpoints: StreamCheckpoints,
+    _ delivery: MessageSender, _ services: Services, _ redaction: Redactor, _ checkpoints: StreamCheckpoints,
     _ reminders: OutputReminders
   ) {
     self.delivery = delivery
@@ -78,7 +78,7 @@ final class AnswerPresenter {
   }
 
   /// Makes a growing message of an earlier daemon show all of its text.
-  func complete(_ sent: Delivery.Sent, text: String, in profile: MessengerProfile) async {
+  func complete(_ sent: MessageSender.Sent, text: String, in profile: MessengerProfile) async {
     buffer.restore(sent, text: text)
     await finish(in: profile)
     buffer.startNext()

@@ -7,7 +7,7 @@ package struct ConversationHandover: Codable, Sendable {
   package var conversation: Conversation
   /// The session it watches, and the part of it that it is shown.
   package var session: String?
-  package var view: SessionWatchers.View?
+  package var view: SessionSubscriptions.View?
   package var capabilities: Capabilities
   package var settings: ConversationOutput.Settings
   var answer: AnswerBuffer

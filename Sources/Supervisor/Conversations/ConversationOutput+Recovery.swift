@@ -36,7 +36,7 @@ extension ConversationOutput {
     }
   }
 
-  private func found(_ unfinished: UnfinishedOutbound) async -> Delivery.Sent? {
+  private func found(_ unfinished: UnfinishedOutbound) async -> MessageSender.Sent? {
     if let sent = await delivery.whereabouts(of: unfinished) { return sent }
     if !Task.isCancelled { delivery.settle(unfinished.record.key, .abandoned) }
     return nil
@@ -50,7 +50,7 @@ extension ConversationOutput {
       guard let first = await recordWords(saved.text, of: unfinished) else { return }
       record = first
     }
-    var sent = unfinished.message.map { Delivery.Sent(key: record.key, message: $0) }
+    var sent = unfinished.message.map { MessageSender.Sent(key: record.key, message: $0) }
     if sent == nil {
       sent = await delivery.sendRecorded(record, mayHaveArrived: true, after: unfinished.tries) {
         checkpoints.mark(record.key)

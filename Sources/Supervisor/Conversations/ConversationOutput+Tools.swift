@@ -30,7 +30,7 @@ extension ConversationOutput {
     let id = "#\(kind.rawValue)"
     if let sent = isOver ? tools.takeMessage(of: id) : tools.message(of: id) {
       guard let text else { return await remove(sent) }
-      let words = (sent.mayBeRepeat ? Delivery.repeatMark : "") + redaction.apply(to: text)
+      let words = (sent.mayBeRepeat ? MessageSender.repeatMark : "") + redaction.apply(to: text)
       if isOver {
         await delivery.complete(sent, as: words, role: .notice)
       } else {
@@ -53,7 +53,7 @@ extension ConversationOutput {
     for sent in tools.takeMessages() { await remove(sent) }
   }
 
-  func remove(_ sent: Delivery.Sent) async {
+  func remove(_ sent: MessageSender.Sent) async {
     if await delivery.delete(sent.message) { delivery.store.closeOutboundSoon(sent.key) }
   }
 
@@ -94,7 +94,7 @@ extension ConversationOutput {
 
   /// - Returns: whether it arrived; nil for what there is nothing of to send.
   private func send(
-    _ name: String, mime: String, _ link: PluginLink, _ content: @escaping @Sendable () -> Data?
+    _ name: String, mime: String, _ link: PluginConnection, _ content: @escaping @Sendable () -> Data?
   ) async -> Bool? {
     let path = "\(link.spoolFolder)/\(UUID().uuidString)"
     do {

@@ -32,9 +32,9 @@ package actor ConversationOutput {
 
   private nonisolated let items: Mailbox<OutputItem>
   private let reminders: OutputReminders
-  let delivery: Delivery
+  let delivery: MessageSender
   let services: Services
-  let redaction: Redaction
+  let redaction: Redactor
   let checkpoints: StreamCheckpoints
   private let taskScope: TaskScope
   let answer: AnswerPresenter
@@ -51,8 +51,9 @@ package actor ConversationOutput {
   static let slowTool: Duration = .milliseconds(500)
 
   package init(
-    conversation: Conversation, delivery: Delivery, capabilities: Capabilities, settings: Settings, services: Services,
-    redaction: Redaction, checkpoints: StreamCheckpoints, taskScope: TaskScope
+    conversation: Conversation, delivery: MessageSender, capabilities: Capabilities, settings: Settings,
+    services: Services,
+    redaction: Redactor, checkpoints: StreamCheckpoints, taskScope: TaskScope
   ) {
     self.checkpoints = checkpoints
     self.delivery = delivery
@@ -82,7 +83,7 @@ package actor ConversationOutput {
   ///
   /// - Returns: `nil` when something waits, or is being shown.
   package func hold(
-    _ conversation: Conversation, session: String?, view: SessionWatchers.View
+    _ conversation: Conversation, session: String?, view: SessionSubscriptions.View
   ) -> ConversationHandover? {
     guard gate.isQuiet(isAwaited: items.isAwaited, isEmpty: items.isEmpty) else { return nil }
     gate.close()
@@ -302,7 +303,7 @@ package actor ConversationOutput {
     return true
   }
 
-  func ask(_ record: DialogRecord) async {
+  func ask(_ record: PendingQuestion) async {
     await answer.flushBeforeNotice(in: profile)
     await flushTools()
     let question = record.question(in: profile.dialect, through: redaction)
@@ -323,7 +324,7 @@ package actor ConversationOutput {
   }
 
   /// Something in place of what is to be redacted would come back as the answer.
-  private func prefill(of record: DialogRecord) -> String? {
+  private func prefill(of record: PendingQuestion) -> String? {
     record.dialog.prefill.flatMap { redaction.apply(to: $0) == $0 ? $0 : nil }
   }
 

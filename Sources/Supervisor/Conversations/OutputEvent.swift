@@ -12,14 +12,14 @@ package enum OutputEvent: Sendable {
   case change(String, String, buttons: [[Button]]?, MessageEnd)
   /// Continues what an earlier daemon recorded and did not bring to its end.
   case resume(UnfinishedOutbound)
-  case ask(DialogRecord)
+  case ask(PendingQuestion)
   /// A session that the conversation no longer watches asks.
-  case askedElsewhere(DialogRecord, session: String)
+  case askedElsewhere(PendingQuestion, session: String)
   /// A message of which nothing more is to be said has ended.
   case end(MessageEnd)
   /// The messenger has not been told how this message ended.
   case tell(MessageEnd)
-  case settleDialog(DialogRecord, DialogRecord.Outcome)
+  case settleDialog(PendingQuestion, PendingQuestion.Outcome)
   case detached
 }
 

@@ -6,7 +6,7 @@ struct ToolProgress: Codable, Equatable {
   private var running: [String: FormatTool.Call] = [:]
   private var finished: [FormatTool.Call] = []
   /// By the tool's id, or the name of other work.
-  private var messages: [String: Delivery.Sent] = [:]
+  private var messages: [String: MessageSender.Sent] = [:]
 
   var keys: Set<String> { Set(messages.values.map(\.key)) }
 
@@ -15,7 +15,7 @@ struct ToolProgress: Codable, Equatable {
   mutating func start(_ id: String, _ call: FormatTool.Call) { running[id] = call }
 
   /// - Returns: the message that said that the tool is running.
-  mutating func end(_ id: String, name: String, failed: Bool) -> Delivery.Sent? {
+  mutating func end(_ id: String, name: String, failed: Bool) -> MessageSender.Sent? {
     var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
     call.failed = failed ? true : nil
     finished.append(call)
@@ -27,13 +27,13 @@ struct ToolProgress: Codable, Equatable {
     return finished
   }
 
-  func message(of id: String) -> Delivery.Sent? { messages[id] }
+  func message(of id: String) -> MessageSender.Sent? { messages[id] }
 
-  mutating func show(_ id: String, _ sent: Delivery.Sent?) { messages[id] = sent }
+  mutating func show(_ id: String, _ sent: MessageSender.Sent?) { messages[id] = sent }
 
-  mutating func takeMessage(of id: String) -> Delivery.Sent? { messages.removeValue(forKey: id) }
+  mutating func takeMessage(of id: String) -> MessageSender.Sent? { messages.removeValue(forKey: id) }
 
-  mutating func takeMessages() -> [Delivery.Sent] {
+  mutating func takeMessages() -> [MessageSender.Sent] {
     defer { messages = [:] }
     return Array(messages.values)
   }

@@ -29,7 +29,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      let surroundings = Surroundings()
+      let surroundings = CommandLineEnvironment()
       let candidates = file.map { [$0] } ?? surroundings.folders.configurationCandidates
       if let file, access(file, R_OK) != 0 {
         StandardError.say("pi-relayd: \(file) cannot be read")

@@ -11,13 +11,13 @@ struct ConfigurationFile {
   let messengers: [Config.Messenger]
   /// The proxy of every messenger without one of its own.
   let proxy: String?
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
 
   private static let head =
     "# pi-relay. All settings: docs/configuration.md. Check this file with: pi-relayd config check\n\n"
 
   /// - Throws: what is wrong with the file there is.
-  init(_ surroundings: Surroundings) throws {
+  init(_ surroundings: CommandLineEnvironment) throws {
     let loaded = try ConfigReader(environment: surroundings.environment).load(
       surroundings.folders.configurationCandidates)
     self.surroundings = surroundings

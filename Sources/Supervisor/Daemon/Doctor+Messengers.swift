@@ -11,7 +11,7 @@ import RelayWire
 extension Doctor {
   /// Asks each configured messenger whether its configuration works; one that cannot say is passed over.
   func checkMessengers(
-    _ config: Config, _ surroundings: Surroundings, _ note: (Bool, String) -> Void
+    _ config: Config, _ surroundings: CommandLineEnvironment, _ note: (Bool, String) -> Void
   ) async {
     let installed = MessengerList(surroundings)
     let running = await Self.runningPlugins(surroundings)
@@ -25,7 +25,7 @@ extension Doctor {
       if messenger.access.admitsNobody { note(false, "\(messenger.name) admits nobody: list people under auth.users") }
       do {
         let environment = running[messenger.name].flatMap(Self.environment) ?? surroundings.environment
-        let trial = try PluginTrial(path: path, environment: environment, folder: surroundings.folders.home)
+        let trial = try PluginProbe(path: path, environment: environment, folder: surroundings.folders.home)
         var state: JSONValue?
         // With nobody else at it the database would be changed by being read. One that cannot be is told of by itself.
         if DaemonLock.isHeld(surroundings.folders) {
@@ -51,7 +51,7 @@ extension Doctor {
   }
 
   /// Process ids by instance; none where no daemon answers, which is told elsewhere.
-  private static func runningPlugins(_ surroundings: Surroundings) async -> [String: Int32] {
+  private static func runningPlugins(_ surroundings: CommandLineEnvironment) async -> [String: Int32] {
     guard let peer = surroundings.connect() else { return [:] }
     defer { peer.close() }
     guard let status = try? await peer.request(ControlStatus(), within: .seconds(30)) else { return [:] }
@@ -69,7 +69,7 @@ extension Doctor {
   }
 
   private func check(
-    _ messenger: Config.Messenger, _ state: JSONValue?, _ trial: PluginTrial, _ note: (Bool, String) -> Void
+    _ messenger: Config.Messenger, _ state: JSONValue?, _ trial: PluginProbe, _ note: (Bool, String) -> Void
   ) async {
     do {
       let request = CheckRequest(config: messenger.settings, state: state)

@@ -23,7 +23,7 @@ struct Doctor: AsyncParsableCommand {
 
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     if repair { return try Self.repairDatabase(surroundings) }
     var failed = false
     func note(_ ok: Bool, _ text: String) {
@@ -58,7 +58,7 @@ struct Doctor: AsyncParsableCommand {
       let path = surroundings.helper(name)
       note(access(path, X_OK) == 0, access(path, X_OK) == 0 ? path : "\(path) is missing; install pi-relay again")
     }
-    let probe = AgentProbe(
+    let probe = AgentLocator(
       configured: config.pi.executable, demoAgent: surroundings.helper("pi-relay-demo-agent"),
       environment: surroundings.environment, guardian: nil, clock: LoopClock.shared)
     do {

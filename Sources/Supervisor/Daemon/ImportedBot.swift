@@ -7,7 +7,7 @@ struct ImportedBot {
   private let configuration: BotConfiguration
 
   /// - Throws: everything that is wrong with the file.
-  init(_ path: String, _ surroundings: Surroundings) async throws {
+  init(_ path: String, _ surroundings: CommandLineEnvironment) async throws {
     let content = try await TOMLFile.read(
       path, with: surroundings.helper("pi-relay-toml"), environment: surroundings.environment)
     self.path = path

@@ -19,7 +19,7 @@ struct InstallService: AsyncParsableCommand {
   static let secondsAfterDrain: Int64 = 60
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     let config: Config
     do {
       config = try ConfigReader(environment: surroundings.environment).load(
@@ -55,7 +55,7 @@ struct InstallService: AsyncParsableCommand {
   }
 
   private func systemctl(_ arguments: [String]) async throws {
-    guard let path = AgentProbe.resolve("systemctl", searchPath: "/usr/bin:/bin") else {
+    guard let path = AgentLocator.resolve("systemctl", searchPath: "/usr/bin:/bin") else {
       StandardError.say("There is no systemctl. Run the daemon with: pi-relayd start --detach")
       throw ExitStatus.failed
     }

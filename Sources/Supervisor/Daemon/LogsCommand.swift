@@ -30,7 +30,7 @@ struct Logs: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     let path = try await path(surroundings)
     var filter = LogFilter(
       level: level.flatMap { Logger.Level(rawValue: $0.rawValue) }, sessions: try await sessionIDs(surroundings))
@@ -45,12 +45,12 @@ struct Logs: AsyncParsableCommand {
     try await follow(path, from: data.count, filter)
   }
 
-  private func known(_ surroundings: Surroundings) -> [String] {
+  private func known(_ surroundings: CommandLineEnvironment) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: surroundings.folders.logs)) ?? []
     return names.filter { $0.hasSuffix(".log") }.map { String($0.dropLast(4)) }.sorted()
   }
 
-  private func path(_ surroundings: Surroundings) async throws -> String {
+  private func path(_ surroundings: CommandLineEnvironment) async throws -> String {
     guard let name else { return surroundings.folders.daemonLog }
     let direct = surroundings.folders.log(name)
     if access(direct, R_OK) == 0 { return direct }
@@ -60,14 +60,14 @@ struct Logs: AsyncParsableCommand {
     return direct
   }
 
-  private func sessions(_ surroundings: Surroundings) async throws -> [SessionStatus] {
+  private func sessions(_ surroundings: CommandLineEnvironment) async throws -> [SessionStatus] {
     guard surroundings.connect() != nil else { return [] }
     return try await surroundings.ask(ControlStatus()).sessions
   }
 
   /// Ids of the sessions that `--session` names, or the beginning of an id. Sessions that have ended are known to no
   /// daemon, and remain in the log.
-  private func sessionIDs(_ surroundings: Surroundings) async throws -> [String] {
+  private func sessionIDs(_ surroundings: CommandLineEnvironment) async throws -> [String] {
     guard let session else { return [] }
     let named = try await sessions(surroundings).filter { $0.name == session }.map(\.id)
     if !named.isEmpty { return named }

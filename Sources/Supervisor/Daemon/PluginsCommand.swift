@@ -18,7 +18,7 @@ struct Plugins: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-      let status = try await Surroundings().ask(ControlStatus())
+      let status = try await CommandLineEnvironment().ask(ControlStatus())
       if json {
         print(String(decoding: try JSONCoding.encode(status.plugins, sorted: true), as: UTF8.self))
         return
@@ -50,8 +50,8 @@ struct Plugins: AsyncParsableCommand {
     func run() async throws { try await Plugins.change(name, .disable) }
   }
 
-  private static func change(_ name: String, _ change: PluginHost.Change) async throws {
-    _ = try await Surroundings().ask(ControlPlugin(name: name, change: change))
+  private static func change(_ name: String, _ change: PluginRegistry.Change) async throws {
+    _ = try await CommandLineEnvironment().ask(ControlPlugin(name: name, change: change))
   }
 
   struct Check: AsyncParsableCommand {
@@ -63,7 +63,7 @@ struct Plugins: AsyncParsableCommand {
 
     func run() async throws {
       signal(SIGPIPE, SIG_IGN)
-      let surroundings = Surroundings()
+      let surroundings = CommandLineEnvironment()
       let folder = FileManager.default.temporaryDirectory.appending(path: "pi-relay-check-\(UUID().uuidString)").path
       do {
         try surroundings.folders.makePrivate(folder)
@@ -72,7 +72,7 @@ struct Plugins: AsyncParsableCommand {
       }
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-      let kit = ConformanceKit(
+      let kit = ConformanceSuite(
         path: absolute, config: try configuration(surroundings), environment: surroundings.environment, folder: folder)
       let passed = await kit.run { result in
         if json {
@@ -85,7 +85,7 @@ struct Plugins: AsyncParsableCommand {
       if !passed { throw ExitStatus.failed }
     }
 
-    private func configuration(_ surroundings: Surroundings) throws -> JSONValue {
+    private func configuration(_ surroundings: CommandLineEnvironment) throws -> JSONValue {
       guard let config else { return .object([:]) }
       guard let data = FileManager.default.contents(atPath: config) else {
         StandardError.say("pi-relayd: \(config) cannot be read")

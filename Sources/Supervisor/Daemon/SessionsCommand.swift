@@ -8,7 +8,7 @@ struct Sessions: AsyncParsableCommand {
   @Flag(help: "Print JSON.") var json = false
 
   func run() async throws {
-    let sessions = try await Surroundings().ask(ControlStatus()).sessions
+    let sessions = try await CommandLineEnvironment().ask(ControlStatus()).sessions
     if json {
       print(String(decoding: try JSONCoding.encode(sessions, sorted: true), as: UTF8.self))
     } else if sessions.isEmpty {

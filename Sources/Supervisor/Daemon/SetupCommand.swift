@@ -29,7 +29,7 @@ struct Setup: AsyncParsableCommand {
 
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     do {
       try surroundings.folders.prepare()
     } catch {
@@ -68,7 +68,7 @@ struct Setup: AsyncParsableCommand {
   }
 
   private func configure(
-    _ messenger: String, _ path: String, _ file: ConfigurationFile, _ surroundings: Surroundings
+    _ messenger: String, _ path: String, _ file: ConfigurationFile, _ surroundings: CommandLineEnvironment
   ) async throws {
     var answers = try SetupAnswers(set: set, fromFile: fromFile)
     var bot: ImportedBot?
@@ -128,7 +128,7 @@ struct MessengerList {
 
   func path(of name: String) -> String? { plugins.first { $0.name == name }?.path }
 
-  init(_ surroundings: Surroundings) {
+  init(_ surroundings: CommandLineEnvironment) {
     folder = surroundings.folders.plugins
     let found = PluginDiscovery(bundledFolder: surroundings.bundledPlugins, droppedFolder: folder).scan()
     plugins = found.plugins.filter { !Self.services.contains($0.name) }.sorted { $0.name < $1.name }

@@ -55,13 +55,13 @@ private let seen = Locked<termios?>(nil)
 struct SetupConversation {
   let path: String
   let answers: SetupAnswers
-  let surroundings: Surroundings
+  let surroundings: CommandLineEnvironment
   /// The settings that the file has for every messenger.
   let proxy: String?
 
   /// Nil for a plugin that cannot be set up this way.
   func run() async throws -> SetupReply? {
-    let trial = try PluginTrial(
+    let trial = try PluginProbe(
       path: path, environment: surroundings.environment, folder: surroundings.folders.home)
     var known = answers.given.mapValues { JSONValue.string($0) }
     if let proxy, known["proxy"] == nil { known["proxy"] = .string(proxy) }

@@ -16,7 +16,7 @@ struct Start: AsyncParsableCommand {
   @Flag(help: "Run in the background and return once it is ready.") var detach = false
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     if detach {
       try await DetachedDaemon(surroundings).start()
       return
@@ -40,7 +40,7 @@ struct Start: AsyncParsableCommand {
   }
 }
 
-extension Surroundings {
+extension CommandLineEnvironment {
   func daemonOptions(say: @escaping @Sendable (String) -> Void) -> Daemon.Options {
     Daemon.Options(
       folders: folders, environment: environment, bundledFolder: bundledPlugins,
@@ -53,9 +53,9 @@ extension Surroundings {
 
 /// A daemon of its own session, without a terminal.
 struct DetachedDaemon {
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
 
-  init(_ surroundings: Surroundings) {
+  init(_ surroundings: CommandLineEnvironment) {
     self.surroundings = surroundings
   }
 

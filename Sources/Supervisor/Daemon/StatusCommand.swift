@@ -13,7 +13,7 @@ struct Status: AsyncParsableCommand {
   @Flag(help: "Show it again every second.") var watch = false
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     while true {
       let status = try await surroundings.ask(ControlStatus())
       if json {
@@ -33,13 +33,13 @@ struct Stop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "End the daemon in good order.")
 
   func run() async throws {
-    for line in try await Self.stop(Surroundings()) { print(line) }
+    for line in try await Self.stop(CommandLineEnvironment()) { print(line) }
     print("pi-relayd has stopped.")
   }
 
   /// Asks the daemon to stop and waits until it has. Answers what it left, in words.
   @discardableResult
-  static func stop(_ surroundings: Surroundings) async throws -> [String] {
+  static func stop(_ surroundings: CommandLineEnvironment) async throws -> [String] {
     var parked: [String]?
     for round in 0..<rounds {
       guard let peer = surroundings.connect() else {
@@ -65,7 +65,8 @@ struct Stop: AsyncParsableCommand {
   private static let rounds = 5
 
   /// Answers what the daemon left; nil when the connection ended before it said so.
-  private static func order(_ peer: JSONRPCConnection, _ surroundings: Surroundings) async throws -> [String]? {
+  private static func order(_ peer: JSONRPCConnection, _ surroundings: CommandLineEnvironment) async throws -> [String]?
+  {
     do {
       // Comes when all is done, which takes as long as running answers are waited for.
       let parked = try await peer.request(ControlStop(), within: nil).parked ?? []

@@ -10,7 +10,7 @@ struct Backup: ParsableCommand {
 
   func run() throws {
     do {
-      let folders = Surroundings().folders
+      let folders = CommandLineEnvironment().folders
       try SQLiteStore.backUp(folders.database, to: file, isInUse: DaemonLock.isHeld(folders))
       print("The state is in \(file).")
     } catch {
@@ -27,7 +27,7 @@ struct Restore: AsyncParsableCommand {
   @Argument(help: "A file that `pi-relayd backup` wrote.") var file: String
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     do {
       try surroundings.folders.prepare()
       let backup = try StoredBackup(file, for: surroundings.folders.database)
@@ -52,7 +52,7 @@ struct Restore: AsyncParsableCommand {
 
 extension Doctor {
   /// Puts a damaged database aside and saves what can be read of it.
-  static func repairDatabase(_ surroundings: Surroundings) throws {
+  static func repairDatabase(_ surroundings: CommandLineEnvironment) throws {
     do {
       try surroundings.folders.prepare()
       let lock = try DaemonLock(surroundings.folders)

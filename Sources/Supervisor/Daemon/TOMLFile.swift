@@ -16,9 +16,9 @@ enum TOMLFile {
   static func read(
     _ path: String, with reader: String, environment: [String: String], clock: any Clock<Duration> = LoopClock.shared
   ) async throws(Failure) -> JSONValue {
-    let run: CapturedRun
+    let run: ProcessOutput
     do {
-      run = try await CapturedRun(
+      run = try await ProcessOutput(
         .init(
           name: "pi-relay-toml", path: reader, arguments: [path],
           environment: ChildEnvironment.plugin(from: environment, markers: []), directory: nil),

@@ -20,7 +20,7 @@ struct UpgradeCommand: AsyncParsableCommand {
   @Option(help: "The pi-relayd to go on with; the one that this command is, if left out.") var program: String?
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     try await Replacement(surroundings).run(program ?? surroundings.programs + "/pi-relayd")
   }
 }
@@ -32,7 +32,7 @@ struct Restart: AsyncParsableCommand {
   @Flag(help: "End everything in good order first, and start it again in the background.") var full = false
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     let runs = surroundings.connect() != nil
     if runs, !full { return try await Replacement(surroundings).run(surroundings.programs + "/pi-relayd") }
     if runs { try await Stop.stop(surroundings) }
@@ -47,7 +47,7 @@ struct UpgradeCheck: AsyncParsableCommand {
     commandName: "upgrade-check", abstract: "Say what this version could go on with.", shouldDisplay: false)
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     do {
       _ = try ConfigReader(environment: surroundings.environment).load(surroundings.folders.configurationCandidates)
     } catch {
@@ -60,9 +60,9 @@ struct UpgradeCheck: AsyncParsableCommand {
 
 /// One program in the place of another.
 private struct Replacement {
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
 
-  init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+  init(_ surroundings: CommandLineEnvironment) { self.surroundings = surroundings }
 
   /// How long the new program may take to answer.
   private static let limit: Duration = .seconds(20)

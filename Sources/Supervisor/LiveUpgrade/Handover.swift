@@ -24,8 +24,8 @@ package struct Handover: Codable, Sendable {
   package let lock: Int32
   package let listener: Int32
   package let guardian: Guardian.Handover
-  package let plugins: PluginHost.Handover
-  package let sessions: SessionHost.Handover
+  package let plugins: PluginRegistry.Handover
+  package let sessions: SessionRegistry.Handover
   package let router: Router.Handover
 
   /// Names the descriptor that it is in.

@@ -15,8 +15,8 @@ internal import RelayWire
 package struct Upgrade: Sendable {
   private let lock: DaemonLock
   private let guardian: Guardian
-  private let plugins: PluginHost
-  private let sessions: SessionHost
+  private let plugins: PluginRegistry
+  private let sessions: SessionRegistry
   private let router: Router
   private let control: ControlServer
   /// How often this process has become another program.
@@ -32,8 +32,8 @@ package struct Upgrade: Sendable {
   package init(
     lock: DaemonLock,
     guardian: Guardian,
-    plugins: PluginHost,
-    sessions: SessionHost,
+    plugins: PluginRegistry,
+    sessions: SessionRegistry,
     router: Router,
     control: ControlServer,
     count: Int,
@@ -84,9 +84,9 @@ package struct Upgrade: Sendable {
     guard program.hasPrefix("/"), access(program, X_OK) == 0 else {
       throw Handover.Problem("\(program) is no executable; name it by its whole path")
     }
-    let run: CapturedRun
+    let run: ProcessOutput
     do {
-      run = try await CapturedRun(
+      run = try await ProcessOutput(
         .init(name: "check of \(program)", path: program, arguments: ["upgrade-check"], environment: environment),
         guardian: guardian, limit: Self.checkLimit, clock: timekeeper.clock)
     } catch {

@@ -20,7 +20,7 @@ package final class StreamCheckpoints: Sendable {
   private let boot: String
   private let logger: Logger
 
-  /// - Parameter folder: of this daemon's own; made by `Folders`.
+  /// - Parameter folder: of this daemon's own; made by `HomeDirectory`.
   package init(folder: String, boot: String? = nil, logger: Logger) {
     self.folder = folder
     self.logger = logger

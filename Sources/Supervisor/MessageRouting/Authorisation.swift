@@ -5,7 +5,7 @@ internal import RelayWire
 /// Decides who may do anything at all. Asked before any effect: message, command, button, completion.
 enum Authorisation {
   /// - Parameter link: the messenger it came through. A local terminal belongs to the user the daemon runs as.
-  static func allows(_ sender: Sender, through link: PluginLink) -> Bool {
+  static func allows(_ sender: Sender, through link: PluginConnection) -> Bool {
     if link.isLocal { return true }
     guard sender.bot != true, let access = link.messenger?.access else { return false }
     if access.everyone || access.users.contains(sender.id) { return true }

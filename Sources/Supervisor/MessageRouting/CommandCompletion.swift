@@ -12,14 +12,14 @@ struct CommandCompletion: Sendable {
   let dispatcher: MessageDispatcher
   let clock: any Clock<Duration>
 
-  func answer(_ ask: CommandComplete, _ link: PluginLink, _ request: IncomingRequest) async {
+  func answer(_ ask: CommandComplete, _ link: PluginConnection, _ request: IncomingRequest) async {
     guard Authorisation.allows(ask.sender, through: link) else {
       return request.reply(CommandComplete.Reply(completions: []))
     }
     request.reply(CommandComplete.Reply(completions: await completions(of: ask, link)))
   }
 
-  private func completions(of ask: CommandComplete, _ link: PluginLink) async -> [String] {
+  private func completions(of ask: CommandComplete, _ link: PluginConnection) async -> [String] {
     let text = ask.text.trimmingWhitespace()
     guard text.hasPrefix("/"), !ask.text.contains(" ") else { return await arguments(of: ask, link) }
     var names = CommandRegistry.all.flatMap { [$0.name] + $0.aliases }
@@ -29,7 +29,7 @@ struct CommandCompletion: Sendable {
     return names.map { "/\($0)" }.filter { $0.hasPrefix(text) }.sorted()
   }
 
-  private func arguments(of ask: CommandComplete, _ link: PluginLink) async -> [String] {
+  private func arguments(of ask: CommandComplete, _ link: PluginConnection) async -> [String] {
     let parts = ask.text.split(separator: " ", maxSplits: 1).map(String.init)
     guard let name = parts.first?.trimmingPrefixSlash(), let command = CommandRegistry.command(name),
       command.completesArguments

@@ -12,11 +12,11 @@ struct CommandRun: CommandContext {
   let message: MessageReceived
   private let command: any ChatCommand
   private let arguments: String
-  private let link: PluginLink
+  private let link: PluginConnection
   private let dispatcher: MessageDispatcher
 
   init(
-    _ command: any ChatCommand, _ arguments: String, _ message: MessageReceived, _ link: PluginLink,
+    _ command: any ChatCommand, _ arguments: String, _ message: MessageReceived, _ link: PluginConnection,
     _ dispatcher: MessageDispatcher
   ) {
     self.command = command

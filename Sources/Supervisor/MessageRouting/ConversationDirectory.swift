@@ -16,7 +16,7 @@ internal import RelayWire
 struct ConversationContext: Sendable {
   let inbox: Mailbox<Arrival>
   let output: ConversationOutput
-  let holder: LinkHolder
+  let holder: ConnectionSlot
   /// Closed when the output has ended.
   let outputEnded: Mailbox<Void>
   var conversation: Conversation
@@ -24,15 +24,15 @@ struct ConversationContext: Sendable {
 
 /// Something that arrived in a conversation and waits for its turn.
 enum Arrival: Sendable {
-  case message(MessageReceived, PluginLink)
-  case action(ActionInvoked, PluginLink)
+  case message(MessageReceived, PluginConnection)
+  case action(ActionInvoked, PluginConnection)
   /// The assistant's periodic check has found something for its owner.
-  case finding(MessageReceived, PluginLink)
+  case finding(MessageReceived, PluginConnection)
   /// With the message as it waits now, where it does.
   case edit(MessageEdited, MessageReceived?)
   case deletion(MessageDeleted)
   /// A message of an earlier daemon.
-  case recovered(UnfinishedMessage, PluginLink)
+  case recovered(UnfinishedMessage, PluginConnection)
 }
 
 /// The conversations of this daemon and the connections of their messengers. A conversation is added when something first
@@ -44,14 +44,14 @@ final class ConversationDirectory: Sendable {
     let services: Services
     let timekeeper: Timekeeper
     let deliveries: Config.DeliverySettings
-    let redaction: Redaction
+    let redaction: Redactor
     let checkpoints: StreamCheckpoints
     let logger: Logger
   }
 
   private struct State {
     var contexts: [ConversationKey: ConversationContext] = [:]
-    var holders: [String: LinkHolder] = [:]
+    var holders: [String: ConnectionSlot] = [:]
     var process: (@Sendable (Arrival, ConversationKey) async -> Void)?
   }
 
@@ -74,32 +74,32 @@ final class ConversationDirectory: Sendable {
 
   // MARK: - Connections
 
-  func holder(_ instance: String) -> LinkHolder { state.withLock { Self.holder(instance, &$0) } }
+  func holder(_ instance: String) -> ConnectionSlot { state.withLock { Self.holder(instance, &$0) } }
 
-  private static func holder(_ instance: String, _ state: inout State) -> LinkHolder {
+  private static func holder(_ instance: String, _ state: inout State) -> ConnectionSlot {
     if let holder = state.holders[instance] { return holder }
-    let holder = LinkHolder()
+    let holder = ConnectionSlot()
     state.holders[instance] = holder
     return holder
   }
 
   /// An instance is connected. In one step with the look for its holder: `remove` may be about to close it.
-  func connected(_ link: PluginLink) { state.withLock { Self.holder(link.name, &$0).set(link) } }
+  func connected(_ link: PluginConnection) { state.withLock { Self.holder(link.name, &$0).set(link) } }
 
   /// The connection of an instance; `nil` while it is away.
-  func link(_ instance: String) -> PluginLink? { state.withLock { $0.holders[instance] }?.current }
+  func link(_ instance: String) -> PluginConnection? { state.withLock { $0.holders[instance] }?.current }
 
   /// The connected messengers.
-  var links: [PluginLink] { state.withLock { Array($0.holders.values) }.compactMap(\.current) }
+  var links: [PluginConnection] { state.withLock { Array($0.holders.values) }.compactMap(\.current) }
 
   /// An instance is away.
-  func disconnected(_ link: PluginLink) { state.withLock { $0.holders[link.name] }?.clear(link) }
+  func disconnected(_ link: PluginConnection) { state.withLock { $0.holders[link.name] }?.clear(link) }
 
   /// Closes the conversations of an instance that will not be back.
   ///
   /// - Returns: `nil` where it is connected again, and nothing was closed.
   func remove(instance: String) -> [ConversationKey]? {
-    let removed = state.withLock { state -> (LinkHolder?, [ConversationKey: ConversationContext])? in
+    let removed = state.withLock { state -> (ConnectionSlot?, [ConversationKey: ConversationContext])? in
       guard state.holders[instance]?.current == nil else { return nil }
       let contexts = state.contexts.filter { $0.key.instance == instance }
       for key in contexts.keys { state.contexts[key] = nil }
@@ -124,12 +124,12 @@ final class ConversationDirectory: Sendable {
   func conversation(_ key: ConversationKey) -> Conversation? { self[key]?.conversation }
 
   /// How a conversation is configured.
-  func settings(_ key: ConversationKey, _ link: PluginLink) -> Config.ConversationSettings {
+  func settings(_ key: ConversationKey, _ link: PluginConnection) -> Config.ConversationSettings {
     link.settings(of: conversation(key) ?? Conversation(id: key.conversation))
   }
 
   @discardableResult
-  func context(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginLink) -> ConversationContext {
+  func context(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginConnection) -> ConversationContext {
     context(
       key, conversation, capabilities: link.capabilities,
       settings: ConversationOutput.Settings(link.messenger, conversation))
@@ -155,16 +155,16 @@ final class ConversationDirectory: Sendable {
     return context
   }
 
-  func delivery(to key: ConversationKey) -> Delivery { delivery(to: key, holder(key.instance)) }
+  func delivery(to key: ConversationKey) -> MessageSender { delivery(to: key, holder(key.instance)) }
 
-  private func delivery(to key: ConversationKey, _ holder: LinkHolder) -> Delivery {
-    Delivery(
+  private func delivery(to key: ConversationKey, _ holder: ConnectionSlot) -> MessageSender {
+    MessageSender(
       conversation: key, holder: holder, store: output.store, timekeeper: output.timekeeper,
       settings: output.deliveries, logger: output.logger)
   }
 
   private func makeOutput(
-    _ key: ConversationKey, _ conversation: Conversation, _ holder: LinkHolder, _ capabilities: Capabilities,
+    _ key: ConversationKey, _ conversation: Conversation, _ holder: ConnectionSlot, _ capabilities: Capabilities,
     _ settings: ConversationOutput.Settings
   ) -> ConversationOutput {
     ConversationOutput(
@@ -224,7 +224,7 @@ final class ConversationDirectory: Sendable {
   }
 }
 
-extension PluginLink {
+extension PluginConnection {
   func key(_ conversation: Conversation) -> ConversationKey {
     ConversationKey(instance: name, conversation: conversation.id)
   }

@@ -24,8 +24,8 @@ final class InboundGate: Sendable {
 
   private let store: any Store
   private let directory: ConversationDirectory
-  private let watchers: SessionWatchers
-  private let dialogs: DialogBroker
+  private let watchers: SessionSubscriptions
+  private let dialogs: QuestionRegistry
   private let timekeeper: Timekeeper
   private let logger: Logger
   private let state = Locked(State())
@@ -35,7 +35,7 @@ final class InboundGate: Sendable {
   private static let maximumAttachments = 32
 
   init(
-    store: any Store, directory: ConversationDirectory, watchers: SessionWatchers, dialogs: DialogBroker,
+    store: any Store, directory: ConversationDirectory, watchers: SessionSubscriptions, dialogs: QuestionRegistry,
     timekeeper: Timekeeper, logger: Logger
   ) {
     self.store = store
@@ -63,7 +63,7 @@ final class InboundGate: Sendable {
   ///
   /// - Parameter isNative: the messenger itself shows its answer.
   func receive(
-    _ message: MessageReceived, _ request: IncomingRequest, _ link: PluginLink, isNative: Bool = false
+    _ message: MessageReceived, _ request: IncomingRequest, _ link: PluginConnection, isNative: Bool = false
   ) throws(WireError) {
     try requireMessenger(link)
     try checkText(message.text)
@@ -99,7 +99,7 @@ final class InboundGate: Sendable {
   }
 
   /// A native command of the messenger is a message with its words.
-  func receive(_ command: CommandInvoked, _ request: IncomingRequest, _ link: PluginLink) throws(WireError) {
+  func receive(_ command: CommandInvoked, _ request: IncomingRequest, _ link: PluginConnection) throws(WireError) {
     let text = "/\(command.name)" + (command.arguments.map { " \($0)" } ?? "")
     let message = MessageReceived(
       id: MessageOrigin.command(command.id).id, conversation: command.conversation, sender: command.sender, text: text)
@@ -107,7 +107,7 @@ final class InboundGate: Sendable {
   }
 
   /// Where people talk among themselves, only messages that name the bot or reply to it are for the agent.
-  private func isMeant(_ message: MessageReceived, _ link: PluginLink) -> Bool {
+  private func isMeant(_ message: MessageReceived, _ link: PluginConnection) -> Bool {
     message.mention == true || MessageOrigin(id: message.id).isInteraction
       || link.settings(of: message.conversation).mention != true
   }
@@ -117,7 +117,7 @@ final class InboundGate: Sendable {
   // They follow the messages they concern. Their effect on a message that waits is stored with it: should this daemon end
   // first, the next one knows.
 
-  func receive(_ edit: MessageEdited, _ request: IncomingRequest, _ link: PluginLink) async throws {
+  func receive(_ edit: MessageEdited, _ request: IncomingRequest, _ link: PluginConnection) async throws {
     try requireMessenger(link)
     try checkText(edit.text)
     if Authorisation.allows(edit.sender, through: link) {
@@ -133,7 +133,7 @@ final class InboundGate: Sendable {
     request.reply(Empty())
   }
 
-  func receive(_ deletion: MessageDeleted, _ request: IncomingRequest, _ link: PluginLink) async throws {
+  func receive(_ deletion: MessageDeleted, _ request: IncomingRequest, _ link: PluginConnection) async throws {
     try requireMessenger(link)
     if deletion.sender.map({ Authorisation.allows($0, through: link) }) ?? true {
       let key = link.key(deletion.conversation)
@@ -147,7 +147,7 @@ final class InboundGate: Sendable {
 
   // MARK: - Buttons
 
-  func receive(_ action: ActionInvoked, _ request: IncomingRequest, _ link: PluginLink) async throws {
+  func receive(_ action: ActionInvoked, _ request: IncomingRequest, _ link: PluginConnection) async throws {
     try requireMessenger(link)
     guard Authorisation.allows(action.sender, through: link) else {
       refuse(action.sender, action.conversation, link, isTold: false)
@@ -191,7 +191,7 @@ final class InboundGate: Sendable {
 
   // MARK: - Checks
 
-  func requireMessenger(_ link: PluginLink) throws(WireError) {
+  func requireMessenger(_ link: PluginConnection) throws(WireError) {
     guard link.isMessenger else {
       throw WireError(.forbidden, "only a plugin of kind messenger may send this")
     }
@@ -208,7 +208,7 @@ final class InboundGate: Sendable {
   }
 
   /// A stranger costs a line and a refusal now and then, and no more: neither a conversation nor the log.
-  private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginLink, isTold: Bool) {
+  private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginConnection, isTold: Bool) {
     let now = timekeeper.now()
     guard sender.bot != true,
       state.withLock({ $0.refusals.shouldTell("\(link.name):\(sender.id)", now: now) })

@@ -16,18 +16,18 @@ internal import RelayWire
 /// arrivals come one after another.
 final class MessageDispatcher: Sendable {
   let store: any Store
-  let sessions: SessionHost
+  let sessions: SessionRegistry
   let directory: ConversationDirectory
   let bindings: SessionBindings
   let prompts: PromptRouter
-  private let watchers: SessionWatchers
-  private let dialogs: DialogBroker
+  private let watchers: SessionSubscriptions
+  private let dialogs: QuestionRegistry
   let threads: ThreadSessions
   let logger: Logger
 
   init(
-    store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
-    prompts: PromptRouter, threads: ThreadSessions, watchers: SessionWatchers, dialogs: DialogBroker,
+    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    prompts: PromptRouter, threads: ThreadSessions, watchers: SessionSubscriptions, dialogs: QuestionRegistry,
     logger: Logger
   ) {
     self.store = store
@@ -44,7 +44,7 @@ final class MessageDispatcher: Sendable {
   /// - Parameter recovered: takes up a message of an earlier daemon.
   func process(
     _ arrival: Arrival, _ key: ConversationKey,
-    recovered: (UnfinishedMessage, PluginLink, ConversationKey) async -> Void
+    recovered: (UnfinishedMessage, PluginConnection, ConversationKey) async -> Void
   ) async {
     switch arrival {
     case .message(let message, let link): await process(message, link)
@@ -58,7 +58,7 @@ final class MessageDispatcher: Sendable {
 
   // MARK: - Messages
 
-  func process(_ message: MessageReceived, _ link: PluginLink) async {
+  func process(_ message: MessageReceived, _ link: PluginConnection) async {
     let key = link.key(message.conversation)
     let messageKey = MessageKey(conversation: key, id: message.id)
     if case .command(let command, let arguments) = CommandLineText(message) {
@@ -88,7 +88,7 @@ final class MessageDispatcher: Sendable {
 
   /// A finding is for the owner's own session, and answers no question. Where the owner has turned to another session, the
   /// finding itself is shown.
-  func process(finding message: MessageReceived, _ link: PluginLink) async {
+  func process(finding message: MessageReceived, _ link: PluginConnection) async {
     let key = link.key(message.conversation)
     if let session = await bindings.listing(of: key), session.role != .owner {
       return directory.end(
@@ -151,7 +151,7 @@ final class MessageDispatcher: Sendable {
 
   // MARK: - Answers to questions
 
-  private func answer(_ record: DialogRecord, _ message: MessageReceived, _ key: ConversationKey) async {
+  private func answer(_ record: PendingQuestion, _ message: MessageReceived, _ key: ConversationKey) async {
     switch record.read(message.text) {
     case .unclear(let hint): directory.say(hint, to: key)
     case .answer(let answer, let label): await settle(record, answer, label, by: message.sender, key)
@@ -176,7 +176,7 @@ final class MessageDispatcher: Sendable {
   }
 
   private func settle(
-    _ record: DialogRecord, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
+    _ record: PendingQuestion, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
   ) async {
     guard dialogs.claim(record.id) != nil else {
       return directory.say("That question is settled already.", to: key)
@@ -189,7 +189,7 @@ final class MessageDispatcher: Sendable {
 
   // MARK: - Buttons
 
-  private func process(_ action: ActionInvoked, _ link: PluginLink) async {
+  private func process(_ action: ActionInvoked, _ link: PluginConnection) async {
     let key = link.key(action.conversation)
     if let line = SessionMenu.command(ofButton: action.action) { return await choose(line, action, link, key) }
     let messageKey = MessageKey(conversation: key, id: MessageOrigin.action(action.id).id)
@@ -212,7 +212,7 @@ final class MessageDispatcher: Sendable {
   }
 
   /// A button of a menu stands for a command, whose answer takes the menu's place.
-  private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginLink, _ key: ConversationKey) async {
+  private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginConnection, _ key: ConversationKey) async {
     let message = MessageReceived(
       id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender, text: line)
     let messageKey = MessageKey(conversation: key, id: message.id)

@@ -15,7 +15,7 @@ internal import RelayWire
 actor PresenceTracker {
   /// The activity of a messenger, as far as its present process has been told.
   private struct Activity {
-    let link: PluginLink
+    let link: PluginConnection
     /// `nil`: nothing has been told, and the activity that it shows is not known.
     var told: String??
     /// Something has changed since the last look.
@@ -23,10 +23,10 @@ actor PresenceTracker {
     var isBeingTold = false
   }
 
-  private let sessions: SessionHost
+  private let sessions: SessionRegistry
   private let directory: ConversationDirectory
-  private let watchers: SessionWatchers
-  private let redaction: Redaction
+  private let watchers: SessionSubscriptions
+  private let redaction: Redactor
   private let logger: Logger
   private var activities: [String: Activity] = [:]
 
@@ -34,7 +34,7 @@ actor PresenceTracker {
   private static let maximumActivityLength = 132
 
   init(
-    sessions: SessionHost, directory: ConversationDirectory, watchers: SessionWatchers, redaction: Redaction,
+    sessions: SessionRegistry, directory: ConversationDirectory, watchers: SessionSubscriptions, redaction: Redactor,
     logger: Logger
   ) {
     self.sessions = sessions
@@ -56,7 +56,7 @@ actor PresenceTracker {
   }
 
   /// One at a time for each messenger: the last that is told is the present one.
-  private func tell(_ link: PluginLink) async {
+  private func tell(_ link: PluginConnection) async {
     while activities[link.name]?.link === link, activities[link.name]?.isStale == true {
       activities[link.name]?.isStale = false
       let text = await activity(of: link.name)

@@ -12,10 +12,10 @@ internal import RelayWire
 
 /// Gives messages to sessions, beginning a session where a conversation has none.
 final class PromptRouter: Sendable {
-  private let sessions: SessionHost
+  private let sessions: SessionRegistry
   private let bindings: SessionBindings
   private let directory: ConversationDirectory
-  private let watchers: SessionWatchers
+  private let watchers: SessionSubscriptions
   private let assistant: AssistantSetup
   private let admission: AdmissionController
   private let gate: InboundGate
@@ -25,7 +25,8 @@ final class PromptRouter: Sendable {
   private let findingMain = Locked<Task<Session, Never>?>(nil)
 
   init(
-    sessions: SessionHost, bindings: SessionBindings, directory: ConversationDirectory, watchers: SessionWatchers,
+    sessions: SessionRegistry, bindings: SessionBindings, directory: ConversationDirectory,
+    watchers: SessionSubscriptions,
     assistant: AssistantSetup, admission: AdmissionController, gate: InboundGate, machineName: String?,
     clock: any Clock<Duration>
   ) {
@@ -47,7 +48,7 @@ final class PromptRouter: Sendable {
   /// - Parameter earlier: how far an earlier daemon had come with it.
   /// - Returns: the text to show about it.
   func submit(
-    _ message: MessageReceived, _ link: PluginLink, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
+    _ message: MessageReceived, _ link: PluginConnection, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
   ) async -> String? {
     let key = link.key(message.conversation)
     let messageKey = MessageKey(conversation: key, id: message.id)
@@ -104,7 +105,7 @@ final class PromptRouter: Sendable {
   }
 
   private func makePrompt(
-    _ message: MessageReceived, _ key: MessageKey, _ link: PluginLink, _ session: Session,
+    _ message: MessageReceived, _ key: MessageKey, _ link: PluginConnection, _ session: Session,
     _ earlier: UnfinishedMessage?
   ) async -> Prompt {
     var quoted = message
@@ -130,7 +131,7 @@ final class PromptRouter: Sendable {
   /// The names of the agent's own commands; `nil` while it sleeps, or does not answer soon.
   private func agentCommands(of session: Session) async -> Set<String>? {
     let commands: [PiCommandList.Command]? = try? await withDeadline(Self.completionLimit, clock: clock) {
-      await session.toldCommands()
+      await session.fetchCommands()
     }
     return commands.map { Set($0.map(\.name)) }
   }
@@ -145,7 +146,7 @@ final class PromptRouter: Sendable {
   }
 
   /// - Parameter meant: the session that an earlier daemon chose.
-  private func chooseSession(for message: MessageReceived, _ link: PluginLink, meant: String?) async -> Choice {
+  private func chooseSession(for message: MessageReceived, _ link: PluginConnection, meant: String?) async -> Choice {
     let key = link.key(message.conversation)
     if let meant, let session = await sessions.session(meant) { return .session(session) }
     if case .failure(let error) = await bindings.lookUp(key) { return .failed(error) }
@@ -169,7 +170,7 @@ final class PromptRouter: Sendable {
   }
 
   func create(
-    _ key: ConversationKey, _ link: PluginLink, name: String? = nil, directory folder: String? = nil,
+    _ key: ConversationKey, _ link: PluginConnection, name: String? = nil, directory folder: String? = nil,
     model: String? = nil, role: SessionRole? = nil
   ) async -> Session {
     // A local terminal says where it was started; nobody else may choose a folder this way.
@@ -187,7 +188,8 @@ final class PromptRouter: Sendable {
     }
   }
 
-  private func assistantSession(_ message: MessageReceived, _ key: ConversationKey, _ link: PluginLink) async -> Session
+  private func assistantSession(_ message: MessageReceived, _ key: ConversationKey, _ link: PluginConnection) async
+    -> Session
   {
     let isOwner = message.conversation.kind == .dm && message.sender.id == assistant.settings.owner
     let isPerson = message.conversation.kind == .dm && !MessageOrigin(id: message.id).isHeartbeat
@@ -196,7 +198,7 @@ final class PromptRouter: Sendable {
   }
 
   /// The session that channels share, begun with the first message in one.
-  private func mainSession(_ key: ConversationKey, _ link: PluginLink) async -> Session {
+  private func mainSession(_ key: ConversationKey, _ link: PluginConnection) async -> Session {
     let finding = findingMain.withLock { finding in
       if let finding { return finding }
       let new = Task { await findMainSession(key, link) }
@@ -207,14 +209,14 @@ final class PromptRouter: Sendable {
     return await finding.value
   }
 
-  private func findMainSession(_ key: ConversationKey, _ link: PluginLink) async -> Session {
+  private func findMainSession(_ key: ConversationKey, _ link: PluginConnection) async -> Session {
     if let session = await bindings.session(of: SessionBindings.main) { return session }
     let session = await create(key, link, name: machineName ?? "main")
     await bindings.bind(SessionBindings.main, to: session)
     return session
   }
 
-  private func askForChoice(_ message: MessageReceived, _ link: PluginLink, hadOne: Bool) async {
+  private func askForChoice(_ message: MessageReceived, _ link: PluginConnection, hadOne: Bool) async {
     let key = link.key(message.conversation)
     let menu = await SessionMenu(
       sessions: bindings.addressable(from: key).statuses(), beginsByWriting: false,

@@ -23,19 +23,19 @@ actor RecoveryCoordinator {
   }
 
   private let store: any Store
-  private let sessions: SessionHost
+  private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
   private let dispatcher: MessageDispatcher
-  private let redaction: Redaction
+  private let redaction: Redactor
   private let logger: Logger
   private var progress = RecoveryProgress()
   /// Read before this program went on with what the earlier one handed over, whose own work is not among it.
   private var handedOver: [String: Unfinished] = [:]
 
   init(
-    store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
-    dispatcher: MessageDispatcher, redaction: Redaction, logger: Logger
+    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    dispatcher: MessageDispatcher, redaction: Redactor, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -49,7 +49,7 @@ actor RecoveryCoordinator {
   // MARK: - Taking up
 
   /// Takes up the unfinished work of an instance's conversations, in the order it came; once for each daemon.
-  func recover(_ link: PluginLink) async {
+  func recover(_ link: PluginConnection) async {
     guard progress.begin(link.name) else { return }
     do {
       let stored = try await store.bindings(of: link.name)
@@ -79,11 +79,11 @@ actor RecoveryCoordinator {
     }
   }
 
-  private func output(_ key: ConversationKey, _ link: PluginLink) -> ConversationOutput {
+  private func output(_ key: ConversationKey, _ link: PluginConnection) -> ConversationOutput {
     directory.context(key, Conversation(id: key.conversation, kind: .dm), link).output
   }
 
-  private func watchAgain(_ binding: Binding, _ link: PluginLink) async {
+  private func watchAgain(_ binding: Binding, _ link: PluginConnection) async {
     directory.context(binding.key, binding.conversation, link)
     guard let session = await sessions.listing(binding.session), AddressableSessions.permits(session, to: binding.key)
     else { return }
@@ -137,7 +137,7 @@ actor RecoveryCoordinator {
 
   // MARK: - Messages
 
-  func process(_ unfinished: UnfinishedMessage, _ link: PluginLink, _ key: ConversationKey) async {
+  func process(_ unfinished: UnfinishedMessage, _ link: PluginConnection, _ key: ConversationKey) async {
     let message = unfinished.stored.message
     let messageKey = unfinished.stored.key
     let words = redaction.line(message.text, limit: 80)
@@ -156,7 +156,7 @@ actor RecoveryCoordinator {
   }
 
   /// Routes a message that no agent has, or whose agent's transcript decides.
-  private func takeUp(_ unfinished: UnfinishedMessage, _ words: String, _ link: PluginLink) async {
+  private func takeUp(_ unfinished: UnfinishedMessage, _ words: String, _ link: PluginConnection) async {
     let message = unfinished.stored.message
     let key = unfinished.stored.key
     if unfinished.stage == .received, unfinished.stored.isAnswer, CommandLineText(message).isWords {

@@ -21,36 +21,36 @@ internal import RelayWire
 ///
 /// The way in: `InboundGate` checks, authorises and stores a message, answers the plugin, and puts it into its conversation's
 /// queue; `MessageDispatcher` takes it from there and decides whether it is a command, an answer or a prompt. The way out:
-/// sessions tell `SessionWatchers`, which tell each conversation's `ConversationOutput`.
-package final class Router: PluginAudience {
+/// sessions tell `SessionSubscriptions`, which tell each conversation's `ConversationOutput`.
+package final class Router: PluginEventHandler {
   /// The parts of the daemon that routing works with.
   package struct Dependencies: Sendable {
-    package let sessions: SessionHost
+    package let sessions: SessionRegistry
     package let assistant: AssistantSetup
     package let store: any Store
     package let services: Services
-    package let folders: Folders
+    package let folders: HomeDirectory
     package let timekeeper: Timekeeper
     package let machine: Config.Machine
     /// Of this machine, where its configuration gives it no name.
     package let hostName: String
     package let deliveries: Config.DeliverySettings
-    package let redaction: Redaction
+    package let redaction: Redactor
     /// A terminal will not be back: its folders can go.
     package let terminalGone: @Sendable (String) -> Void
     package let logger: Logger
 
     package init(
-      sessions: SessionHost,
+      sessions: SessionRegistry,
       assistant: AssistantSetup,
       store: any Store,
       services: Services,
-      folders: Folders,
+      folders: HomeDirectory,
       timekeeper: Timekeeper,
       machine: Config.Machine,
       hostName: String,
       deliveries: Config.DeliverySettings,
-      redaction: Redaction,
+      redaction: Redactor,
       terminalGone: @escaping @Sendable (String) -> Void,
       logger: Logger
     ) {
@@ -72,8 +72,8 @@ package final class Router: PluginAudience {
   private let dependencies: Dependencies
   private let taskScope: TaskScope
   private let checkpoints: StreamCheckpoints
-  private let dialogs = DialogBroker()
-  private let watchers: SessionWatchers
+  private let dialogs = QuestionRegistry()
+  private let watchers: SessionSubscriptions
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
   private let gate: InboundGate
@@ -93,7 +93,7 @@ package final class Router: PluginAudience {
     let (redaction, logger) = (dependencies.redaction, dependencies.logger)
     taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     checkpoints = StreamCheckpoints(folder: dependencies.folders.streams, logger: logger)
-    watchers = SessionWatchers(dialogs: dialogs, timekeeper: timekeeper)
+    watchers = SessionSubscriptions(dialogs: dialogs, timekeeper: timekeeper)
     let admission = AdmissionController(dependencies.assistant.settings, timekeeper, logger: logger)
     directory = ConversationDirectory(
       .init(
@@ -188,7 +188,7 @@ package final class Router: PluginAudience {
 
   // MARK: - Plugins come and go
 
-  package func connected(_ link: PluginLink) async {
+  package func connected(_ link: PluginConnection) async {
     await dependencies.services.connected(link)
     guard link.isMessenger else { return }
     directory.connected(link)
@@ -216,7 +216,7 @@ package final class Router: PluginAudience {
     }
   }
 
-  package func disconnected(_ link: PluginLink) async {
+  package func disconnected(_ link: PluginConnection) async {
     await dependencies.services.disconnected(link)
     directory.disconnected(link)
     guard link.isLocal else { return }
@@ -238,13 +238,13 @@ package final class Router: PluginAudience {
     }
   }
 
-  package func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool {
+  package func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) async -> Bool {
     await dependencies.services.mayEnd(link, wake: wake)
   }
 
   // MARK: - Requests of plugins
 
-  package func received(_ request: IncomingRequest, from link: PluginLink) async {
+  package func received(_ request: IncomingRequest, from link: PluginConnection) async {
     do {
       // A request that concerns a message, or follows it, does not overtake it.
       if request.method != MessageReceived.method, gate.isStoring { try await dependencies.store.settled() }
@@ -283,7 +283,7 @@ package final class Router: PluginAudience {
     }
   }
 
-  private func saveState(_ request: IncomingRequest, _ link: PluginLink) async throws {
+  private func saveState(_ request: IncomingRequest, _ link: PluginConnection) async throws {
     let state = try request.params(StateSave.self).state
     guard JSONCoding.encode(state).count <= StateSave.maximumBytes else {
       throw WireError(.invalidParams, "state.save: the state is over \(ByteCount(StateSave.maximumBytes))")
@@ -312,7 +312,7 @@ package final class Router: PluginAudience {
   }
 
   /// A session that the conversation has turned away from asks something about a message of it, and waits.
-  private func tellOfQuestion(_ record: DialogRecord, to key: ConversationKey) async {
+  private func tellOfQuestion(_ record: PendingQuestion, to key: ConversationKey) async {
     guard dialogs.record(record.id) != nil,
       let name = await dependencies.sessions.session(record.session)?.name
     else { return }
@@ -349,7 +349,7 @@ package final class Router: PluginAudience {
 
   package struct Handover: Codable, Sendable {
     var conversations: [ConversationHandover]
-    var dialogs: [DialogRecord]
+    var dialogs: [PendingQuestion]
   }
 
   /// Says nothing more until `resume`.

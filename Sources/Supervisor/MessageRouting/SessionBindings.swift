@@ -22,9 +22,9 @@ final class SessionBindings: Sendable {
   }
 
   private let store: any Store
-  private let sessions: SessionHost
+  private let sessions: SessionRegistry
   private let directory: ConversationDirectory
-  private let watchers: SessionWatchers
+  private let watchers: SessionSubscriptions
   private let logger: Logger
   /// The bindings that have been looked up; the store has them all.
   private let cache = Locked<[ConversationKey: Cached]>([:])
@@ -33,7 +33,7 @@ final class SessionBindings: Sendable {
   static let main = ConversationKey(instance: "main", conversation: "main")
 
   init(
-    store: any Store, sessions: SessionHost, directory: ConversationDirectory, watchers: SessionWatchers,
+    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, watchers: SessionSubscriptions,
     logger: Logger
   ) {
     self.store = store

@@ -14,11 +14,11 @@ internal import RelayWire
 /// Threads with a session of their own: opened by `/spawn`, closed with their thread.
 final class ThreadSessions: Sendable {
   private let store: any Store
-  private let sessions: SessionHost
+  private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
   private let prompts: PromptRouter
-  private let redaction: Redaction
+  private let redaction: Redactor
   private let machineName: String
   private let logger: Logger
 
@@ -26,8 +26,8 @@ final class ThreadSessions: Sendable {
   private static let maximumTitleLength = 90
 
   init(
-    store: any Store, sessions: SessionHost, directory: ConversationDirectory, bindings: SessionBindings,
-    prompts: PromptRouter, redaction: Redaction, machineName: String, logger: Logger
+    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    prompts: PromptRouter, redaction: Redactor, machineName: String, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -45,7 +45,7 @@ final class ThreadSessions: Sendable {
   /// - Throws: the messenger's refusal.
   /// - Returns: the thread's title.
   func open(
-    for request: NewSession, title: String, called call: MessageReceived, _ link: PluginLink
+    for request: NewSession, title: String, called call: MessageReceived, _ link: PluginConnection
   ) async throws -> String {
     // In a thread, beside it.
     let parent = call.conversation.parent ?? call.conversation.id
@@ -74,7 +74,7 @@ final class ThreadSessions: Sendable {
   }
 
   /// A thread that was archived lets its session sleep; with one that is deleted its session ends.
-  func closed(_ closing: ConversationClosed, _ link: PluginLink) async throws {
+  func closed(_ closing: ConversationClosed, _ link: PluginConnection) async throws {
     let key = link.key(closing.conversation)
     guard let id = await bindings.listing(of: key)?.id else { return }
     let isShared = try await store.conversations(of: id).contains { $0 != key }

@@ -65,11 +65,11 @@ struct CatchUpChecks {
     if let problem = await subject.startAgain(with: host.saved, .busy) {
       return report.note(Self.resumed, .received, problem)
     }
-    _ = await wait(ConformanceKit.answerLimit) { unanswered.allSatisfy { host.arrivals[$0] != nil } }
+    _ = await wait(ConformanceSuite.answerLimit) { unanswered.allSatisfy { host.arrivals[$0] != nil } }
     let missing = unanswered.filter { host.arrivals[$0] == nil }.min { $0.id < $1.id }
     report.note(Self.resumed, .received, missing.map(complaint))
     if missing == nil, let putOff = host.putOff {
-      let isBack = await wait(ConformanceKit.answerLimit) { host.arrivals[putOff, default: 0] > 1 }
+      let isBack = await wait(ConformanceSuite.answerLimit) { host.arrivals[putOff, default: 0] > 1 }
       let fault = "message.received of \(putOff.id) was answered with -32001 and did not come again within 10 s"
       report.note(Self.putOff, .received, isBack ? nil : fault)
     } else {

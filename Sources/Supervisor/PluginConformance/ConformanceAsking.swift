@@ -19,11 +19,11 @@ struct ConformanceAsking: Sendable {
   }
 
   /// Its silence leaves nothing that could be tried.
-  var firstCheck: ConformanceKit.Check {
+  var firstCheck: ConformanceSuite.Check {
     .init("answers ping", .ending, of: Ping.method) { try await self.ask(Ping()) }
   }
 
-  var basicChecks: [ConformanceKit.Check] {
+  var basicChecks: [ConformanceSuite.Check] {
     [
       .init("answers an unknown method with -32601", .lines) { try await self.expectMethodNotFound() },
       .init("ignores unknown fields", .lines) { try await self.ask(PingWithMore(somethingNew: "a")) },

@@ -37,7 +37,7 @@ final class ConformanceSubject: Sendable {
   }
 
   private struct Life {
-    var trial: PluginTrial
+    var trial: PluginProbe
     var serving: Task<Void, Never>
   }
 
@@ -63,7 +63,7 @@ final class ConformanceSubject: Sendable {
       state.number += 1
       return state.number
     }
-    let trial = try PluginTrial(
+    let trial = try PluginProbe(
       path: launch.path, environment: launch.environment, folder: launch.folder, clock: launch.clock,
       violation: { [self] violation in
         state.withLock { state in
@@ -77,7 +77,7 @@ final class ConformanceSubject: Sendable {
   }
 
   /// Ends its process in good order.
-  func end() async -> ChildExit? { await end(patience: .seconds(5)) }
+  func end() async -> TerminationStatus? { await end(patience: .seconds(5)) }
 
   /// Ends its process as a power cut does.
   func kill() async {
@@ -85,7 +85,7 @@ final class ConformanceSubject: Sendable {
     _ = await end(patience: .zero)
   }
 
-  private func end(patience: Duration) async -> ChildExit? {
+  private func end(patience: Duration) async -> TerminationStatus? {
     guard let life = state.withLock({ $0.life.take() }) else { return nil }
     let exit = await life.trial.end(patience: patience, clock: launch.clock)
     await life.serving.value
@@ -119,7 +119,7 @@ final class ConformanceSubject: Sendable {
     if isGivenUp { throw .givenUp(method: Request.method) }
     guard let peer else { throw .lost(method: nil, .closed, violation: nil) }
     do {
-      return .result(try await peer.request(Strict(request), within: ConformanceKit.answerLimit).reply)
+      return .result(try await peer.request(Strict(request), within: ConformanceSuite.answerLimit).reply)
     } catch .refused(let refusal) {
       return .refused(refusal)
     } catch .unreadable(let method, let why) {

@@ -18,7 +18,7 @@ enum Leftovers {
   }
 
   private static var found: [Int32] {
-    let marker = Array(PluginTrial.marker.utf8)
+    let marker = Array(PluginProbe.marker.utf8)
     let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int32($0) } ?? []
     return processes.filter { pid in
       // A process that has ended meanwhile, or is another user's, cannot be read, and is none of ours.

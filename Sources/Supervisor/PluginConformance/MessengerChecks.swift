@@ -10,7 +10,7 @@ struct MessengerChecks: Sendable {
 
   private static let place = "check"
 
-  var all: [ConformanceKit.Check] {
+  var all: [ConformanceSuite.Check] {
     messageChecks + questionChecks + placeChecks
   }
 
@@ -45,8 +45,8 @@ struct MessengerChecks: Sendable {
 
   // MARK: - Messages
 
-  private var messageChecks: [ConformanceKit.Check] {
-    var checks: [ConformanceKit.Check] = [
+  private var messageChecks: [ConformanceSuite.Check] {
+    var checks: [ConformanceSuite.Check] = [
       .init("a messenger states its longest text", .initialize) {
         capabilities.maximumTextLength.map { $0 > 0 } == true ? nil : "capabilities.maximumTextLength is missing"
       },
@@ -163,8 +163,8 @@ struct MessengerChecks: Sendable {
 
   // MARK: - Questions, typing and the menu
 
-  private var questionChecks: [ConformanceKit.Check] {
-    var checks: [ConformanceKit.Check] = []
+  private var questionChecks: [ConformanceSuite.Check] {
+    var checks: [ConformanceSuite.Check] = []
     if let limits = capabilities.buttons {
       checks.append(
         .init("its buttons hold the host's ids", .initialize) {
@@ -223,8 +223,8 @@ struct MessengerChecks: Sendable {
 
   // MARK: - Places
 
-  private var placeChecks: [ConformanceKit.Check] {
-    var checks: [ConformanceKit.Check] = []
+  private var placeChecks: [ConformanceSuite.Check] {
+    var checks: [ConformanceSuite.Check] = []
     if capabilities.threads == true {
       checks.append(
         .init("thread.create answers with a thread", .places) {

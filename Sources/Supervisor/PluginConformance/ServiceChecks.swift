@@ -8,8 +8,8 @@ struct ServiceChecks: Sendable {
   let services: [String]
   let folder: String
 
-  var all: [ConformanceKit.Check] {
-    var checks: [ConformanceKit.Check] = []
+  var all: [ConformanceSuite.Check] {
+    var checks: [ConformanceSuite.Check] = []
     if services.contains(FormatRender.method) {
       checks.append(.init("format.render keeps to the limit", .rendering) { try await self.expectRendering() })
     }

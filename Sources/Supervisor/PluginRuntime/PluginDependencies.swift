@@ -7,21 +7,21 @@ package import RelayStore
 
 /// Services that all instances share.
 package struct PluginDependencies: Sendable {
-  package var folders: Folders
+  package var folders: HomeDirectory
   package var guardian: Guardian?
   package var environment: [String: String]
   package var store: any Store
   package var timekeeper: Timekeeper
   package var restart: RestartPolicy
   package var logLimits: LogFile.Limits
-  package var audience: any PluginAudience
+  package var audience: any PluginEventHandler
   package var logger: Logger
   /// The place of an instance's setting in the configuration file.
   package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
 
   package init(
-    folders: Folders, guardian: Guardian? = nil, environment: [String: String], store: any Store,
-    timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginAudience,
+    folders: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginEventHandler,
     logger: Logger,
     locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
   ) {

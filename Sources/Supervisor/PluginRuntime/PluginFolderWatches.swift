@@ -4,7 +4,7 @@ internal import RelayHome
 
 /// The watched folders that plugins come from: a signal for each change, whichever folders come and go.
 struct PluginFolderWatches: Sendable {
-  private let folders: Folders
+  private let folders: HomeDirectory
   private let bundledFolder: String?
   private let logger: Logger
   /// One item for any number of changes; closed to end the watching.
@@ -15,7 +15,7 @@ struct PluginFolderWatches: Sendable {
   /// Folders whose watching failed, which is logged once.
   private var unwatched: Set<String> = []
 
-  init(_ folders: Folders, bundledFolder: String?, logger: Logger) {
+  init(_ folders: HomeDirectory, bundledFolder: String?, logger: Logger) {
     self.folders = folders
     self.bundledFolder = bundledFolder
     self.logger = logger

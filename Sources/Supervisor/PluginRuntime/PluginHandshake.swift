@@ -10,7 +10,7 @@ internal import RelayWire
 /// The handshake with one process, and the explanation when it fails.
 struct PluginHandshake: Sendable {
   enum Outcome: Sendable {
-    case success(PluginLink)
+    case success(PluginConnection)
     case failure(PluginLifecycle.Ending)
   }
 
@@ -48,8 +48,8 @@ struct PluginHandshake: Sendable {
   }
 
   /// The way to a process that has introduced itself.
-  func link(_ about: InitializeReply, _ process: PluginProcess) -> PluginLink {
-    PluginLink(
+  func link(_ about: InitializeReply, _ process: PluginProcess) -> PluginConnection {
+    PluginConnection(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
       spoolFolder: dependencies.folders.spool(name), isLocal: false, peer: process.peer,
       hung: { [weak process] in process?.stop(because: $0) }, logger: dependencies.logger(of: name))

@@ -16,7 +16,7 @@ final class PluginProcess: Sendable {
   /// Identifies the processes that it started, in their environment.
   let marker: String
   let output: PluginOutput
-  private let connected = Locked<PluginLink?>(nil)
+  private let connected = Locked<PluginConnection?>(nil)
   private let stopped = Locked<String?>(nil)
 
   static let shutdownLimit: Duration = .seconds(5)
@@ -75,7 +75,7 @@ final class PluginProcess: Sendable {
   }
 
   /// The way to the plugin, from the handshake on.
-  var link: PluginLink? {
+  var link: PluginConnection? {
     get { connected.withLock { $0 } }
     set { connected.withLock { $0 = newValue } }
   }

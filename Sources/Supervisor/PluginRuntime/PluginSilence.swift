@@ -4,7 +4,7 @@ internal import RelayWire
 
 /// Reactions to the silence of a connected plugin: pings, and the end of a service that nobody needs.
 struct PluginSilence: Sendable {
-  let link: PluginLink
+  let link: PluginConnection
   let process: PluginProcess
   let timekeeper: Timekeeper
 

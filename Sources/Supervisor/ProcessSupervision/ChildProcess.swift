@@ -51,8 +51,8 @@ package final class ChildProcess: Sendable {
   private let outcome = Locked<Outcome>(.running([]))
 
   private enum Outcome {
-    case running([@Sendable (ChildExit) -> Void])
-    case ended(ChildExit)
+    case running([@Sendable (TerminationStatus) -> Void])
+    case ended(TerminationStatus)
   }
 
   /// Descriptors that must be free before anything is started.
@@ -188,8 +188,8 @@ package final class ChildProcess: Sendable {
     // The rest of the group has lost its leader; the kernel does not reuse the number while the group lives.
     _ = kill(-pid, SIGKILL)
     guardian?.forget(self)
-    let exit = ChildExit(status: status)
-    let waiting: [@Sendable (ChildExit) -> Void] = outcome.withLock { outcome in
+    let exit = TerminationStatus(status: status)
+    let waiting: [@Sendable (TerminationStatus) -> Void] = outcome.withLock { outcome in
       guard case .running(let waiting) = outcome else { return [] }
       outcome = .ended(exit)
       return waiting
@@ -198,8 +198,8 @@ package final class ChildProcess: Sendable {
   }
 
   /// Calls `tell` once the child has ended and has been reaped; at once if it has.
-  package func onExit(_ tell: @escaping @Sendable (ChildExit) -> Void) {
-    let ended: ChildExit? = outcome.withLock { outcome in
+  package func onExit(_ tell: @escaping @Sendable (TerminationStatus) -> Void) {
+    let ended: TerminationStatus? = outcome.withLock { outcome in
       switch outcome {
       case .ended(let exit): return exit
       case .running(let waiting):
@@ -211,7 +211,7 @@ package final class ChildProcess: Sendable {
   }
 
   /// Waits until the child has ended and has been reaped.
-  package func exit() async -> ChildExit {
+  package func exit() async -> TerminationStatus {
     await withCheckedContinuation { continuation in onExit { continuation.resume(returning: $0) } }
   }
 
@@ -228,7 +228,7 @@ package final class ChildProcess: Sendable {
 
   /// Ends the child, one stage after another until it is gone. The last stage is always SIGKILL.
   @discardableResult
-  package func tearDown(_ stages: [Stage], clock: any Clock<Duration>) async -> ChildExit {
+  package func tearDown(_ stages: [Stage], clock: any Clock<Duration>) async -> TerminationStatus {
     for stage in stages + [.kill] {
       switch stage {
       case .wait(let limit):
@@ -243,8 +243,8 @@ package final class ChildProcess: Sendable {
   }
 
   /// How it ended, or nil when it still runs after `limit`.
-  package func exit(within limit: Duration, _ clock: any Clock<Duration>) async -> ChildExit? {
-    let (exits, arrival) = AsyncStream<ChildExit>.makeStream()
+  package func exit(within limit: Duration, _ clock: any Clock<Duration>) async -> TerminationStatus? {
+    let (exits, arrival) = AsyncStream<TerminationStatus>.makeStream()
     onExit { exit in
       arrival.yield(exit)
       arrival.finish()

@@ -90,7 +90,7 @@ package final class Guardian: Sendable {
   private static let mostQuickEnds = 5
   private static let quickEnd: Duration = .seconds(60)
 
-  private func restart(after exit: ChildExit) {
+  private func restart(after exit: TerminationStatus) {
     let (stopping, ends) = state.withLock { state in
       state.ends = ContinuousClock.now - state.began < Self.quickEnd ? state.ends + 1 : 1
       return (state.stopping, state.ends)

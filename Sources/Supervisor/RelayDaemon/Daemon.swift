@@ -23,7 +23,7 @@ internal import RelayTransport
 /// The whole supervisor: what is made from what, in which order things start, and in which they end.
 package final class Daemon: Sendable {
   package struct Options: Sendable {
-    package var folders: Folders
+    package var folders: HomeDirectory
     package var environment: [String: String]
     package var bundledFolder: String?
     package var guardian: String
@@ -38,7 +38,8 @@ package final class Daemon: Sendable {
     package var handover: Handover?
 
     package init(
-      folders: Folders, environment: [String: String], bundledFolder: String?, guardian: String, demoAgent: String?,
+      folders: HomeDirectory, environment: [String: String], bundledFolder: String?, guardian: String,
+      demoAgent: String?,
       loadConfiguration: @escaping @Sendable () throws -> ConfigReader.Loaded,
       say: @escaping @Sendable (String) -> Void
     ) {
@@ -120,27 +121,27 @@ package final class Daemon: Sendable {
     let store = try SQLiteStore(path: folders.database, logger: logger)
     let services = Services(folders: folders, clock: timekeeper.clock, logger: logger)
     let secrets = Locked(config.secretVariables)
-    func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentChoice {
-      var probe = AgentProbe(
+    func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentResolver {
+      var probe = AgentLocator(
         configured: configured, demoAgent: options.demoAgent, environment: options.environment.merging(more) { $1 },
         guardian: guardian, clock: timekeeper.clock)
       probe.secrets = { secrets.withLock { $0 } }
       if config.assistant.executable != nil, !more.isEmpty || configured != config.pi.executable {
         probe.setting = "assistant.executable"
       }
-      return AgentChoice(probe: probe)
+      return AgentResolver(probe: probe)
     }
     let agents = agentChoice(config.pi.executable, [:])
-    let redaction = Redaction(config.delivery.redact, logger: logger)
+    let redaction = Redactor(config.delivery.redact, logger: logger)
     let dependencies = SessionDependencies(
       folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
       logLimits: limits,
-      places: SessionPlaces(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
+      places: AgentSlots(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
       agents: agents, prepare: { await PreparedPrompt($0, by: services) }, logger: logger,
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
-    let sessions = SessionHost(
+    let sessions = SessionRegistry(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
       assistants: assistant.profile)
     let router = Router(
@@ -153,7 +154,7 @@ package final class Daemon: Sendable {
       try await router.adopt(handover.router, running: handover.sessions.messages)
       await sessions.adopt(handover.sessions)
     }
-    let plugins = PluginHost(
+    let plugins = PluginRegistry(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
       dependencies: PluginDependencies(
         folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
@@ -176,7 +177,7 @@ package final class Daemon: Sendable {
     let reload: @Sendable () async -> [String] = {
       do {
         let new = try load()
-        if path != nil, new.path == nil { throw Folders.Failure(description: "\(path ?? "") is no longer there") }
+        if path != nil, new.path == nil { throw HomeDirectory.Failure(description: "\(path ?? "") is no longer there") }
         daemonLog.level = new.config.logging.level.threshold
         for warning in new.warnings { logger.warning("\(warning)") }
         secrets.withLock { $0.formUnion(new.config.secretVariables) }

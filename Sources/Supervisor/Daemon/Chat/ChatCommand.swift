@@ -23,7 +23,7 @@ struct Chat: AsyncParsableCommand {
   @Argument(help: "A message to say; the chat ends with its answer.") var message: [String] = []
 
   func run() async throws {
-    let surroundings = Surroundings()
+    let surroundings = CommandLineEnvironment()
     signal(SIGPIPE, SIG_IGN)
     guard standalone else {
       let daemon = try await ChatDaemon(surroundings, stopsAfterwards: stopDaemon)
@@ -38,7 +38,7 @@ struct Chat: AsyncParsableCommand {
     try await withDaemon(surroundings) { try await talk(surroundings) }
   }
 
-  private func talk(_ surroundings: Surroundings) async throws {
+  private func talk(_ surroundings: CommandLineEnvironment) async throws {
     let failed: Bool
     if json || !message.isEmpty {
       let text = message.isEmpty ? Self.standardInput() : message.joined(separator: " ")
@@ -62,7 +62,7 @@ struct Chat: AsyncParsableCommand {
   }
 
   /// Runs a daemon of this process around `body`.
-  private func withDaemon(_ surroundings: Surroundings, _ body: @escaping @Sendable () async throws -> Void)
+  private func withDaemon(_ surroundings: CommandLineEnvironment, _ body: @escaping @Sendable () async throws -> Void)
     async throws
   {
     let (readiness, ready) = AsyncStream<Void>.makeStream()
@@ -87,9 +87,9 @@ struct Chat: AsyncParsableCommand {
 
 /// Chat with somebody at a terminal.
 struct TerminalChat {
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
 
-  init(_ surroundings: Surroundings) {
+  init(_ surroundings: CommandLineEnvironment) {
     self.surroundings = surroundings
   }
 
@@ -164,10 +164,10 @@ struct TerminalChat {
 
 /// Chat for scripts: messages one after another, each waiting for its answer.
 struct ScriptedChat {
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
   private let json: Bool
 
-  init(_ surroundings: Surroundings, json: Bool) {
+  init(_ surroundings: CommandLineEnvironment, json: Bool) {
     self.surroundings = surroundings
     self.json = json
   }

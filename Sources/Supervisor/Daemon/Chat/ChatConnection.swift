@@ -23,7 +23,7 @@ protocol ChatScreen: Sendable {
 /// A terminal's attachment to the daemon as a messenger: kept up while the daemon comes and goes, with what was not
 /// acknowledged said again.
 actor ChatConnection {
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
   private let client: String
   private let screen: any ChatScreen
   private var peer: JSONRPCConnection?
@@ -51,7 +51,7 @@ actor ChatConnection {
 
   private static let ending = "\(getpid())-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
 
-  init(surroundings: Surroundings, client: String, directory: String, screen: any ChatScreen) {
+  init(surroundings: CommandLineEnvironment, client: String, directory: String, screen: any ChatScreen) {
     self.surroundings = surroundings
     self.client = client
     self.directory = directory

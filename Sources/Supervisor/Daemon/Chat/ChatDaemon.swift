@@ -5,13 +5,13 @@ import RelayWire
 
 /// The daemon that a chat talks to, and what becomes of it when the chat ends.
 struct ChatDaemon {
-  private let surroundings: Surroundings
+  private let surroundings: CommandLineEnvironment
   private let stopsAfterwards: Bool
   /// The chat has started it.
   private let isOurs: Bool
 
   /// Starts a daemon in the background if none runs.
-  init(_ surroundings: Surroundings, stopsAfterwards: Bool) async throws {
+  init(_ surroundings: CommandLineEnvironment, stopsAfterwards: Bool) async throws {
     self.surroundings = surroundings
     self.stopsAfterwards = stopsAfterwards
     isOurs = !surroundings.isRunning

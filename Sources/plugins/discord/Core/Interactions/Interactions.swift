@@ -64,14 +64,14 @@ actor Interactions {
     case .command, .press, .form:
       let time = replies.now()
       // It ends by itself within a request's time.
-      let task = Task { await acknowledge(interaction, isOwn: channels.isCertain(interaction)) }
+      let task = Task { await acknowledge(interaction, isFromSupervisor: channels.isCertain(interaction)) }
       let isReplay = isReplay.withLock { $0 }
       arrivals.withLock { $0[interaction.id] = Arrival(time: time, acknowledgement: task, isReplay: isReplay) }
     }
   }
 
-  private nonisolated func acknowledge(_ interaction: Interaction, isOwn: Bool) async -> Acknowledgement {
-    if !isOwn { do { try await LoopClock.shared.sleep(for: Self.courtesy) } catch { return .failed } }
+  private nonisolated func acknowledge(_ interaction: Interaction, isFromSupervisor: Bool) async -> Acknowledgement {
+    if !isFromSupervisor { do { try await LoopClock.shared.sleep(for: Self.courtesy) } catch { return .failed } }
     guard interaction.isCommand else { return await answer(interaction, 6, [:]) }
     let flags: JSONValue =
       interaction.guild == nil ? [:] : ["flags": .integer(Int64(DiscordMessages.ephemeral))]

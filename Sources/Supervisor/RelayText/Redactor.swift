@@ -5,7 +5,7 @@ package import RelayWire
 
 /// Takes out of all that a conversation is shown what looks like a secret, line by line: a secret that is cut in two by the
 /// end of a line is not found. A line on which a pattern takes too many steps is taken out as a whole.
-package struct Redaction: Sendable {
+package struct Redactor: Sendable {
   static let replacement = "[redacted]"
   /// In the configuration it stands for `usual`.
   static let usualName = "usual"

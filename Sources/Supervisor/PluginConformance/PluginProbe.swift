@@ -6,7 +6,7 @@ package import RelayTransport
 internal import RelayWire
 
 /// One process of a plugin outside the daemon: to try it, to set it up, or to check its configuration.
-package final class PluginTrial: Sendable {
+package final class PluginProbe: Sendable {
   /// Carried by all that is started for this process's trials, as `Guardian.marker` is by what a daemon starts.
   static let marker = "\(Guardian.markerName)=check-\(getpid())"
 
@@ -44,7 +44,7 @@ package final class PluginTrial: Sendable {
   @discardableResult
   package func end(
     patience: Duration = .seconds(5), clock: any Clock<Duration> = LoopClock.shared
-  ) async -> ChildExit {
+  ) async -> TerminationStatus {
     peer.finish()
     let exit = await child.tearDown(patience > .zero ? [.wait(patience)] : [], clock: clock)
     // All of its output counts, to the last line.

@@ -3,13 +3,13 @@ internal import RelayText
 internal import RelayWire
 
 /// A question of the agent that waits for a person's answer.
-package struct DialogRecord: Codable, Sendable, Equatable {
+package struct PendingQuestion: Codable, Sendable, Equatable {
   /// Opaque and short: it stands in button ids.
   package let id: String
   package let session: String
   package let dialog: PiDialog
   /// Asked by the supervisor, not by an agent.
-  let isOwn: Bool
+  let isFromSupervisor: Bool
   /// Seconds since 1970.
   let expires: Double?
 
@@ -23,7 +23,7 @@ package struct DialogRecord: Codable, Sendable, Equatable {
   }
 
   /// The question with what to reply: enough without any button. Its title is bold where the dialect has that.
-  func question(in dialect: String, through redaction: Redaction) -> String {
+  func question(in dialect: String, through redaction: Redactor) -> String {
     var titles = redaction.apply(to: dialog.title).trimmingWhitespace()
       .split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     if dialect != "plain", let first = titles.first, !first.isEmpty { titles[0] = Self.bold(first) }
@@ -53,7 +53,7 @@ package struct DialogRecord: Codable, Sendable, Equatable {
     case .confirm: lines.append("Reply yes or no.")
     case .select:
       lines += dialog.options.enumerated().map { "\($0.offset + 1). \($0.element)" }
-      lines.append("Reply with a number\(isOwn ? "" : ", or with an answer of your own").")
+      lines.append("Reply with a number\(isFromSupervisor ? "" : ", or with an answer of your own").")
     case .input:
       if let placeholder = dialog.placeholder, !placeholder.isEmpty { lines.append("(\(placeholder))") }
       lines.append("Reply with your text, or /cancel.")
@@ -67,7 +67,7 @@ package struct DialogRecord: Codable, Sendable, Equatable {
   /// Buttons for the answers there are, where they fit; otherwise the numbers do.
   ///
   /// - Parameter redaction: goes over labels before they are cut, as half a secret is not found.
-  func buttons(within limits: ButtonLimits?, through redaction: Redaction) -> [[Button]]? {
+  func buttons(within limits: ButtonLimits?, through redaction: Redactor) -> [[Button]]? {
     guard let limits else { return nil }
     let labels: [String]
     switch dialog.kind {
@@ -91,7 +91,7 @@ package struct DialogRecord: Codable, Sendable, Equatable {
   }
 
   /// The text that takes the place of the question once it is over.
-  func closing(_ outcome: Outcome, through redaction: Redaction) -> String {
+  func closing(_ outcome: Outcome, through redaction: Redactor) -> String {
     func line(_ text: String) -> String {
       let whole = redaction.line(text, limit: .max)
       return whole.count > 120 ? whole.prefix(119) + "…" : whole
@@ -111,7 +111,7 @@ package struct DialogRecord: Codable, Sendable, Equatable {
   /// True for typed words that belong to this question. While the relay itself asks something, what is no answer to that is a
   /// message like any other.
   func takes(_ words: String) -> Bool {
-    guard isOwn else { return true }
+    guard isFromSupervisor else { return true }
     if case .answer = read(words) { return true }
     return false
   }
@@ -136,8 +136,10 @@ package struct DialogRecord: Codable, Sendable, Equatable {
         return .answer(.value(options[number - 1]), label: options[number - 1])
       }
       // A number that is none of the choices is a slip.
-      if !isOwn, !text.isEmpty, Int(wish.trimmingPunctuation()) == nil { return .answer(.value(text), label: text) }
-      let others = isOwn ? "" : ", with an answer of your own"
+      if !isFromSupervisor, !text.isEmpty, Int(wish.trimmingPunctuation()) == nil {
+        return .answer(.value(text), label: text)
+      }
+      let others = isFromSupervisor ? "" : ", with an answer of your own"
       return .unclear(hint: "Reply with a number from 1 to \(options.count)\(others), or /cancel.")
     case .input, .editor: return .answer(.value(reply), label: reply)
     }
@@ -154,14 +156,15 @@ package struct DialogRecord: Codable, Sendable, Equatable {
   }
 }
 
-extension DialogRecord {
+extension PendingQuestion {
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     id = try values.decode(String.self, forKey: .id)
     session = try values.decode(String.self, forKey: .session)
     dialog = try values.decode(PiDialog.self, forKey: .dialog)
     // Earlier versions told the supervisor's questions by their ids.
-    isOwn = try values.decodeIfPresent(Bool.self, forKey: .isOwn) ?? dialog.id.hasPrefix("relay-question-")
+    isFromSupervisor =
+      try values.decodeIfPresent(Bool.self, forKey: .isFromSupervisor) ?? dialog.id.hasPrefix("relay-question-")
     expires = try values.decodeIfPresent(Double.self, forKey: .expires)
   }
 }

@@ -2,10 +2,10 @@ package import PluginRuntime
 internal import RelayConcurrency
 
 /// The present life of one messenger, for those who have something to send: they wait while it is away.
-package final class LinkHolder: Sendable {
+package final class ConnectionSlot: Sendable {
   private struct State {
-    var link: PluginLink?
-    var waiting: [Int: CheckedContinuation<PluginLink?, Never>] = [:]
+    var link: PluginConnection?
+    var waiting: [Int: CheckedContinuation<PluginConnection?, Never>] = [:]
     var next = 0
     var isClosed = false
   }
@@ -14,10 +14,10 @@ package final class LinkHolder: Sendable {
 
   package init() {}
 
-  package func set(_ link: PluginLink?) {
+  package func set(_ link: PluginConnection?) {
     let waiting = state.withLock { state in
       state.link = link
-      guard link != nil else { return [CheckedContinuation<PluginLink?, Never>]() }
+      guard link != nil else { return [CheckedContinuation<PluginConnection?, Never>]() }
       defer { state.waiting = [:] }
       return Array(state.waiting.values)
     }
@@ -25,11 +25,11 @@ package final class LinkHolder: Sendable {
   }
 
   /// Forgets a life that has ended, unless another has begun already.
-  package func clear(_ link: PluginLink) {
+  package func clear(_ link: PluginConnection) {
     state.withLock { if $0.link === link { $0.link = nil } }
   }
 
-  package var current: PluginLink? { state.withLock { $0.link } }
+  package var current: PluginConnection? { state.withLock { $0.link } }
 
   /// Nobody waits any more: the messenger will not be back.
   package func close() {
@@ -42,7 +42,7 @@ package final class LinkHolder: Sendable {
   }
 
   /// The link, now or when it is back; nil when cancelled or closed.
-  package func wait(isolation: isolated (any Actor)? = #isolation) async -> PluginLink? {
+  package func wait(isolation: isolated (any Actor)? = #isolation) async -> PluginConnection? {
     if let current { return current }
     let number = state.withLock { state in
       defer { state.next += 1 }
@@ -51,7 +51,7 @@ package final class LinkHolder: Sendable {
     return await withTaskCancellationHandler {
       _ = isolation
       return await withCheckedContinuation { continuation in
-        let ready: PluginLink?? = state.withLock { state in
+        let ready: PluginConnection?? = state.withLock { state in
           if let link = state.link { return link }
           if Task.isCancelled || state.isClosed { return .some(nil) }
           state.waiting[number] = continuation

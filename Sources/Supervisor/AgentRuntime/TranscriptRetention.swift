@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// The transcript of an assistant's session: a folder of its own, which pi writes and which does not last.
-package struct SessionMemory: Sendable, Equatable {
+package struct TranscriptRetention: Sendable, Equatable {
   package enum Span: Sendable, Equatable {
     /// The next message begins anew.
     case oneMessage

@@ -12,7 +12,7 @@ import Testing
 extension EndToEnd {
   /// Messages that an earlier daemon may have given to an agent: the daemon ended after it gave a message, before it
   /// heard that the message was taken.
-  @Suite struct HoldingsTests {
+  @Suite struct DispatchRecoveryTests {
     @Test func `what the session holds was taken, and is not run again`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)

@@ -11,9 +11,9 @@ package import RelayWire
 
 /// Sends to one conversation: recorded before, settled by the plugin's receipt, tried again by the class of failure,
 /// and never shown twice without saying so.
-package struct Delivery: Sendable {
+package struct MessageSender: Sendable {
   package let conversation: ConversationKey
-  package let holder: LinkHolder
+  package let holder: ConnectionSlot
   package let store: any Store
   package let timekeeper: Timekeeper
   package let settings: Config.DeliverySettings
@@ -21,7 +21,7 @@ package struct Delivery: Sendable {
   package let logger: Logger
 
   package init(
-    conversation: ConversationKey, holder: LinkHolder, store: any Store, timekeeper: Timekeeper,
+    conversation: ConversationKey, holder: ConnectionSlot, store: any Store, timekeeper: Timekeeper,
     settings: Config.DeliverySettings, logger: Logger
   ) {
     self.conversation = conversation

@@ -3,8 +3,8 @@ internal import RelayTransport
 internal import RelayWire
 
 /// A program run to its end: its output, and how it ended.
-package struct CapturedRun: Sendable {
-  package let exit: ChildExit
+package struct ProcessOutput: Sendable {
+  package let exit: TerminationStatus
   package let output: [String]
   package let errors: [String]
 

@@ -5,7 +5,7 @@ internal import RelayConcurrency
 internal import RelayWire
 
 /// The agent that sessions run: pi, or the demo agent where pi cannot be used.
-package struct AgentProgram: Codable, Sendable, Equatable {
+package struct AgentExecutable: Codable, Sendable, Equatable {
   package var path: String
   package var version: String?
   /// It takes `--session-id`; older releases take `--session FILE`.
@@ -24,7 +24,7 @@ package struct AgentUnavailable: Error, Sendable, Equatable, CustomStringConvert
 }
 
 /// Finds out which agent there is.
-package struct AgentProbe: Sendable {
+package struct AgentLocator: Sendable {
   package var configured: String?
   /// The setting that names it.
   package var setting = "pi.executable"
@@ -47,7 +47,7 @@ package struct AgentProbe: Sendable {
   }
 
   /// Looks for pi and asks it what it can do; takes a second or two.
-  package func find() async throws(AgentUnavailable) -> AgentProgram {
+  package func find() async throws(AgentUnavailable) -> AgentExecutable {
     let name = configured ?? "pi"
     guard let path = Self.resolve(name, searchPath: environment["PATH"] ?? "") else {
       if configured != nil {
@@ -65,18 +65,18 @@ package struct AgentProbe: Sendable {
       return try demo(problem)
     }
     let version = await run(path, ["--version"]).output.last
-    let program = AgentProgram(
+    let program = AgentExecutable(
       path: path, version: version, takesSessionID: help.output.contains { $0.contains("--session-id") },
       isDemo: false)
     if configured == nil, let problem = await modelProblem(path) { return try demo(problem) }
     return program
   }
 
-  private func demo(_ reason: String) throws(AgentUnavailable) -> AgentProgram {
+  private func demo(_ reason: String) throws(AgentUnavailable) -> AgentExecutable {
     guard let demoAgent, access(demoAgent, X_OK) == 0 else {
       throw AgentUnavailable(description: "there is no agent to run: \(reason)")
     }
-    return AgentProgram(path: demoAgent, version: "demo", takesSessionID: true, isDemo: true, demoReason: reason)
+    return AgentExecutable(path: demoAgent, version: "demo", takesSessionID: true, isDemo: true, demoReason: reason)
   }
 
   /// Asks pi for its models; none means that no key is configured.
@@ -96,16 +96,16 @@ package struct AgentProbe: Sendable {
   private func run(
     _ path: String, _ arguments: [String], input: String? = nil,
     until: @escaping @Sendable (String) -> Bool = { _ in false }
-  ) async -> CapturedRun {
+  ) async -> ProcessOutput {
     let environment = ChildEnvironment.agent(
       from: environment, secrets: secrets(), additions: ["PI_OFFLINE": "1"], markers: guardian.map { [$0.marker] } ?? []
     )
     do {
-      return try await CapturedRun(
+      return try await ProcessOutput(
         .init(name: "probe of \(path)", path: path, arguments: arguments, environment: environment),
         guardian: guardian, input: input, limit: .seconds(20), clock: clock, until: until)
     } catch {
-      return CapturedRun(failure: error)
+      return ProcessOutput(failure: error)
     }
   }
 

@@ -6,7 +6,7 @@ internal import RelayTransport
 package import RelayWire
 
 /// Tries a plugin against the protocol: what a host may do, and what it must get for it.
-package struct ConformanceKit: Sendable {
+package struct ConformanceSuite: Sendable {
   package enum Outcome: String, Sendable, Codable { case passed, failed, untried }
 
   package struct Result: Sendable, Equatable, Codable {

@@ -6,8 +6,8 @@ import Testing
 
 @testable import RelayText
 
-@Suite struct RedactionTests {
-  private let usual = Redaction(["usual"])
+@Suite struct RedactorTests {
+  private let usual = Redactor(["usual"])
 
   // Put together, so that no scanner takes them for real.
   @Test(arguments: [
@@ -32,7 +32,7 @@ import Testing
 
   @Test func `a line on which a pattern takes too long is taken out whole, and told once`() {
     let told = Locked<[String]>([])
-    let redaction = Redaction(
+    let redaction = Redactor(
       ["^(a+)+$", "ACME-[0-9]{6}"], logger: .lines { line in told.withLock { $0.append(line) } })
     let slow = String(repeating: "a", count: 64) + "!"
     let text = "aaaa\n\(slow)\nACME-123456 is \(slow)\n\(slow)"
@@ -43,11 +43,11 @@ import Testing
 
   @Test func `a long line costs a pattern no more than a short one`() {
     let line = String(repeating: "word ", count: 50_000) + "ACME-123456"
-    #expect(Redaction(["ACME-[0-9]{6}", "usual"]).apply(to: line).hasSuffix("word [redacted]"))
+    #expect(Redactor(["ACME-[0-9]{6}", "usual"]).apply(to: line).hasSuffix("word [redacted]"))
   }
 
   @Test func `lines may end as elsewhere, and arguments are looked through whole`() {
-    let redaction = Redaction(["^private:.*$", "ACME-[0-9]{6}"])
+    let redaction = Redactor(["^private:.*$", "ACME-[0-9]{6}"])
     #expect(redaction.apply(to: "a\r\nprivate: b\r\nc") == "a\r\n[redacted]\r\nc")
     #expect(
       redaction.apply(to: ["command": "echo ACME-123456", "list": ["ACME-654321", 1]] as JSONValue)
@@ -63,10 +63,10 @@ import Testing
   }
 
   @Test func `patterns of one's own are tried on each line`() {
-    let redaction = Redaction(["ACME-[0-9]{6}", "^private:.*$"])
+    let redaction = Redactor(["ACME-[0-9]{6}", "^private:.*$"])
     #expect(
       redaction.apply(to: "ACME-123456 and ACME-12\nprivate: all of it\n\nnot private: this\n")
         == "[redacted] and ACME-12\n[redacted]\n\nnot private: this\n")
-    #expect(Redaction([]).isEmpty)
+    #expect(Redactor([]).isEmpty)
   }
 }

@@ -1,5 +1,5 @@
 /// Limits how many agents run, and how many start at once.
-package actor SessionPlaces {
+package actor AgentSlots {
   private let maximum: Int
   private let maximumStarting: Int
   private var taken: Set<Int> = []

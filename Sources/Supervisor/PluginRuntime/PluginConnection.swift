@@ -6,7 +6,7 @@ package import RelayTransport
 package import RelayWire
 
 /// A plugin after its handshake, and the way to it. One for each process.
-package final class PluginLink: Sendable {
+package final class PluginConnection: Sendable {
   /// The instance: `formatter`, `discord/work`, `attached/terminal-1`.
   package let name: String
   package let about: InitializeReply
@@ -94,13 +94,13 @@ package final class PluginLink: Sendable {
 }
 
 /// The receiver of what plugins send: the router.
-package protocol PluginAudience: Sendable {
-  func connected(_ link: PluginLink) async
+package protocol PluginEventHandler: Sendable {
+  func connected(_ link: PluginConnection) async
   /// Must answer the request, now or later. Called in the order of arrival; a slow handling delays the next.
-  func received(_ request: IncomingRequest, from link: PluginLink) async
-  func disconnected(_ link: PluginLink) async
+  func received(_ request: IncomingRequest, from link: PluginConnection) async
+  func disconnected(_ link: PluginConnection) async
   /// Asks whether nobody needs the plugin now; after a yes, this process gets no further requests.
   ///
   /// - Parameter wake: starts it again.
-  func mayEnd(_ link: PluginLink, wake: @escaping @Sendable () -> Void) async -> Bool
+  func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) async -> Bool
 }

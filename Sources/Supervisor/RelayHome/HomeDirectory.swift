@@ -3,7 +3,7 @@ internal import Glibc
 package import RelayConcurrency
 
 /// Where a daemon keeps its things: one home, private to its user.
-package struct Folders: Sendable, Equatable {
+package struct HomeDirectory: Sendable, Equatable {
   package let home: String
 
   package init(home: String) {

@@ -11,7 +11,7 @@ internal import RelayTransport
 internal import RelayWire
 
 /// All plugins: found, configured, kept running, and followed when their files or settings change.
-package actor PluginHost {
+package actor PluginRegistry {
   private let discovery: PluginDiscovery
   private let dependencies: PluginDependencies
   private let taskScope = TaskScope()
@@ -19,7 +19,7 @@ package actor PluginHost {
   private var watches: PluginFolderWatches
   private var phase = Phase.loading
   private var config: Config
-  private var instances: [String: PluginInstance] = [:]
+  private var instances: [String: PluginSupervisor] = [:]
   private var specifications: [String: PluginSpecification] = [:]
   /// Switched off by hand until switched on again.
   private var disabled: Set<String> = []
@@ -27,7 +27,7 @@ package actor PluginHost {
   private var adopted: [String: PluginHandover]
   private var problems: [String] = []
   /// The last instance of each name that was stopped.
-  private var retired: [String: PluginInstance] = [:]
+  private var retired: [String: PluginSupervisor] = [:]
   /// Counts replacements, so that of two that overlap the later one wins.
   private var changes = 0
 
@@ -107,7 +107,7 @@ package actor PluginHost {
 
   private func start(_ specification: PluginSpecification) {
     let adopted = adopted.removeValue(forKey: specification.name)
-    let instance = PluginInstance(specification, dependencies, adopting: adopted)
+    let instance = PluginSupervisor(specification, dependencies, adopting: adopted)
     instances[specification.name] = instance
     if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
       // The old process serves until it has ended in good order.
@@ -136,7 +136,7 @@ package actor PluginHost {
     }
   }
 
-  private func retire(_ name: String, _ instance: PluginInstance) {
+  private func retire(_ name: String, _ instance: PluginSupervisor) {
     retired[name] = instance
     taskScope.add { await instance.stop() }
   }

@@ -9,7 +9,7 @@ import Testing
 @testable import RelayStore
 
 /// The state that must outlive a daemon besides messages themselves.
-@Suite struct KeptStateTests {
+@Suite struct StoreDurabilityTests {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -11,7 +11,7 @@ import Testing
 
 extension EndToEnd {
   /// Acknowledged requests other than messages hold for the next daemon, too.
-  @Suite struct WishTests {
+  @Suite struct PersistedEditTests {
     @Test func `a waiting message that was changed or taken back stays so when the daemon is killed`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")

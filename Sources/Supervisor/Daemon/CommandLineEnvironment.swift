@@ -8,14 +8,14 @@ import RelayTransport
 import RelayWire
 
 /// The folders, programs and variables around every command.
-struct Surroundings {
+struct CommandLineEnvironment {
   let environment = ProcessInfo.processInfo.environment
-  let folders: Folders
+  let folders: HomeDirectory
   /// The folder this executable is in.
   let programs: String
 
   init() {
-    folders = Folders(environment: environment)
+    folders = HomeDirectory(environment: environment)
     let path =
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     programs = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
@@ -63,7 +63,7 @@ struct Surroundings {
   /// A command of this program, as people type it here.
   func command(_ words: String) -> String {
     let program = CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "pi-relayd"
-    let home = environment[Folders.homeVariable].map { "\(Folders.homeVariable)=\($0) " } ?? ""
+    let home = environment[HomeDirectory.homeVariable].map { "\(HomeDirectory.homeVariable)=\($0) " } ?? ""
     return "\(home)\(program) \(words)"
   }
 

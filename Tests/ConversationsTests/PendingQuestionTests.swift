@@ -5,12 +5,13 @@ import Testing
 @testable import Conversations
 @testable import RelayText
 
-@Suite struct DialogRecordTests {
+@Suite struct PendingQuestionTests {
   private func record(
-    _ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"], isOwn: Bool = false
-  ) -> DialogRecord {
-    DialogRecord(
-      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options), isOwn: isOwn,
+    _ id: String = "pi", title: String, _ options: [String] = ["Red", "7 days"], isFromSupervisor: Bool = false
+  ) -> PendingQuestion {
+    PendingQuestion(
+      id: "1", session: "s", dialog: PiDialog(id: id, kind: .select, title: title, options: options),
+      isFromSupervisor: isFromSupervisor,
       expires: nil)
   }
 
@@ -39,18 +40,18 @@ import Testing
   }
 
   @Test func `a question of our own takes its options only`() {
-    let record = record(title: "Run again?", ["Run again", "Drop"], isOwn: true)
+    let record = record(title: "Run again?", ["Run again", "Drop"], isFromSupervisor: true)
     guard case .unclear(let hint) = record.read("perhaps later") else {
       Issue.record("it was taken for an answer")
       return
     }
     #expect(hint == "Reply with a number from 1 to 2, or /cancel.")
-    #expect(record.question(in: "plain", through: Redaction([])).hasSuffix("\nReply with a number."))
+    #expect(record.question(in: "plain", through: Redactor([])).hasSuffix("\nReply with a number."))
   }
 
   @Test func `the title is bold where the messenger has bold, whatever is in it`() {
     func title(_ text: String, in dialect: String = "discord") -> String {
-      record(title: text, []).question(in: dialect, through: Redaction(["ACME_[0-9]+"]))
+      record(title: text, []).question(in: dialect, through: Redactor(["ACME_[0-9]+"]))
         .split(separator: "\n", omittingEmptySubsequences: false).dropLast().joined(separator: "\n")
     }
     #expect(title("Which?") == "❓ **Which?**")
@@ -63,11 +64,11 @@ import Testing
   }
 
   @Test func `a question is looked through before it is cut`() {
-    let redaction = Redaction(["ACME-[0-9]{6}"])
+    let redaction = Redactor(["ACME-[0-9]{6}"])
     let title = String(repeating: "x", count: 112) + " ACME-123456"
     let dialog = PiDialog(
       id: "1", kind: .select, title: title, options: [String(repeating: "y", count: 70) + " ACME-654321"])
-    let record = DialogRecord(id: "1", session: "s", dialog: dialog, isOwn: false, expires: nil)
+    let record = PendingQuestion(id: "1", session: "s", dialog: dialog, isFromSupervisor: false, expires: nil)
     let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
     let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
     let closings = [

@@ -11,7 +11,7 @@ internal import RelayWire
 /// One plugin, kept running: started, greeted, served, watched, ended, and started again when it ends by itself.
 ///
 /// `PluginLifecycle` decides; this actor carries out.
-package actor PluginInstance {
+package actor PluginSupervisor {
   package nonisolated let name: String
   private let dependencies: PluginDependencies
   private let logger: Logger
@@ -121,7 +121,7 @@ package actor PluginInstance {
   package func run() async {
     if adopted == nil { await restoreBackoff() }
     /// The router may call it; it is told of no other end.
-    var asleep: PluginLink?
+    var asleep: PluginConnection?
     loop: while !Task.isCancelled {
       switch lifecycle.state {
       case .starting:
@@ -177,7 +177,7 @@ package actor PluginInstance {
     /// The router knows that it is gone.
     case disconnected
     /// The router may still call it.
-    case asleep(PluginLink)
+    case asleep(PluginConnection)
   }
 
   /// Starts one process, or adopts it, and returns when it has ended.
@@ -233,7 +233,9 @@ package actor PluginInstance {
   }
 
   /// Passes its requests on until it has ended.
-  private func serve(_ link: PluginLink, _ process: PluginProcess, problem: String?, _ generation: Int) async -> Run {
+  private func serve(_ link: PluginConnection, _ process: PluginProcess, problem: String?, _ generation: Int) async
+    -> Run
+  {
     process.link = link
     about = link.about
     _ = link.note(problem)

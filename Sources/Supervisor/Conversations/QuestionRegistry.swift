@@ -4,9 +4,9 @@ internal import RelayConcurrency
 package import RelayWire
 
 /// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.
-package final class DialogBroker: Sendable {
+package final class QuestionRegistry: Sendable {
   private struct State {
-    var open: [String: DialogRecord] = [:]
+    var open: [String: PendingQuestion] = [:]
     var order: [String] = []
   }
 
@@ -14,11 +14,11 @@ package final class DialogBroker: Sendable {
 
   package init() {}
 
-  func open(_ question: Question, session: String, now: Double) -> DialogRecord {
+  func open(_ question: Question, session: String, now: Double) -> PendingQuestion {
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
     let id = String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
-    let record = DialogRecord(
-      id: id, session: session, dialog: question.dialog, isOwn: question.origin != .agent,
+    let record = PendingQuestion(
+      id: id, session: session, dialog: question.dialog, isFromSupervisor: question.origin != .agent,
       expires: question.dialog.timeout.map { now + Double($0) / 1000 })
     state.withLock { state in
       state.open[id] = record
@@ -28,10 +28,10 @@ package final class DialogBroker: Sendable {
   }
 
   /// All open questions, oldest first.
-  package var all: [DialogRecord] { state.withLock { state in state.order.compactMap { state.open[$0] } } }
+  package var all: [PendingQuestion] { state.withLock { state in state.order.compactMap { state.open[$0] } } }
 
   /// A question that was asked by the program that this process was before.
-  package func adopt(_ record: DialogRecord) {
+  package func adopt(_ record: PendingQuestion) {
     state.withLock { state in
       state.open[record.id] = record
       state.order.append(record.id)
@@ -44,23 +44,23 @@ package final class DialogBroker: Sendable {
   func takeUp(_ dialog: PiDialog, session: String) -> Bool {
     state.withLock { state in
       let earlier = state.open.values.first { record in
-        record.session == session && record.isOwn && record.dialog.title == dialog.title
+        record.session == session && record.isFromSupervisor && record.dialog.title == dialog.title
           && record.dialog.options == dialog.options
       }
       guard let earlier else { return false }
-      state.open[earlier.id] = DialogRecord(
-        id: earlier.id, session: session, dialog: dialog, isOwn: true, expires: earlier.expires)
+      state.open[earlier.id] = PendingQuestion(
+        id: earlier.id, session: session, dialog: dialog, isFromSupervisor: true, expires: earlier.expires)
       return true
     }
   }
 
   /// The open questions of a session, oldest first.
-  func all(of session: String) -> [DialogRecord] {
+  func all(of session: String) -> [PendingQuestion] {
     state.withLock { state in state.order.compactMap { state.open[$0] }.filter { $0.session == session } }
   }
 
   /// The question of a session that has waited longest.
-  func first(of session: String) -> DialogRecord? {
+  func first(of session: String) -> PendingQuestion? {
     state.withLock { state in
       for id in state.order { if let record = state.open[id], record.session == session { return record } }
       return nil
@@ -68,24 +68,24 @@ package final class DialogBroker: Sendable {
   }
 
   /// Takes a question away to answer it; nil when another was quicker.
-  package func claim(_ id: String) -> DialogRecord? {
+  package func claim(_ id: String) -> PendingQuestion? {
     state.withLock { state in
       state.order.removeAll { $0 == id }
       return state.open.removeValue(forKey: id)
     }
   }
 
-  package func record(_ id: String) -> DialogRecord? { state.withLock { $0.open[id] } }
+  package func record(_ id: String) -> PendingQuestion? { state.withLock { $0.open[id] } }
 
   /// The open question that a button belongs to, and what pressing it answers.
-  private func reading(ofButton id: String) -> (DialogRecord, DialogRecord.Reading)? {
+  private func reading(ofButton id: String) -> (PendingQuestion, PendingQuestion.Reading)? {
     let parts = id.split(separator: ":").map(String.init)
     guard parts.count == 2, let number = Int(parts[1]), let record = record(parts[0]) else { return nil }
     return (record, record.read(button: number))
   }
 
   /// The open question that a button, or a form that was filled in, belongs to, and what it answers.
-  package func reading(of action: ActionInvoked) -> (DialogRecord, DialogRecord.Reading)? {
+  package func reading(of action: ActionInvoked) -> (PendingQuestion, PendingQuestion.Reading)? {
     guard let text = action.text else { return reading(ofButton: action.action) }
     return record(action.action).map { ($0, $0.read(text)) }
   }
@@ -96,7 +96,7 @@ package final class DialogBroker: Sendable {
   }
 
   /// Takes away the question that the agent calls `dialog`.
-  func withdraw(dialog: String, session: String) -> DialogRecord? {
+  func withdraw(dialog: String, session: String) -> PendingQuestion? {
     state.withLock { state in
       guard let record = state.open.values.first(where: { $0.session == session && $0.dialog.id == dialog }) else {
         return nil

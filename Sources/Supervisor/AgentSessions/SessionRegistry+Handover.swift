@@ -6,7 +6,7 @@ package import RelayModel
 internal import RelayStore
 internal import RelayTransport
 
-extension SessionHost {
+extension SessionRegistry {
   package struct Handover: Codable, Sendable {
     package var sessions: [SessionHandover] = []
     /// Agents that are not gone on with: they end with their input, and are only reaped.

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// How a child ended.
-package enum ChildExit: Sendable, Hashable, CustomStringConvertible {
+package enum TerminationStatus: Sendable, Hashable, CustomStringConvertible {
   case exited(Int32)
   case signaled(Int32)
 

@@ -3,7 +3,7 @@ package import RelayConcurrency
 package import RelayModel
 
 /// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
-package final class SessionWatchers: Sendable {
+package final class SessionSubscriptions: Sendable {
   /// How much of a session a conversation is shown.
   package enum Scope: String, Codable {
     case everything
@@ -26,19 +26,19 @@ package final class SessionWatchers: Sendable {
     }
   }
 
-  private let dialogs: DialogBroker
+  private let dialogs: QuestionRegistry
   private let watched = Locked<[String: Watched]>([:])
   /// Told of messages that have ended with nobody of their conversation watching any more.
   private let endedUnseen = Locked<(@Sendable (MessageEnd, RunEnd) -> Void)?>(nil)
   /// Told of questions over a message whose conversation watches no more.
-  private let askedUnseen = Locked<(@Sendable (DialogRecord, ConversationKey) -> Void)?>(nil)
+  private let askedUnseen = Locked<(@Sendable (PendingQuestion, ConversationKey) -> Void)?>(nil)
 
   private let timekeeper: Timekeeper
 
   /// Told when a conversation begins or ceases to watch, or a session's name or model is another.
   private let changed = Locked<(@Sendable () -> Void)?>(nil)
 
-  package init(dialogs: DialogBroker, timekeeper: Timekeeper) {
+  package init(dialogs: QuestionRegistry, timekeeper: Timekeeper) {
     self.dialogs = dialogs
     self.timekeeper = timekeeper
   }
@@ -47,7 +47,7 @@ package final class SessionWatchers: Sendable {
     endedUnseen.withLock { $0 = told }
   }
 
-  package func whenAskedUnseen(_ told: @escaping @Sendable (DialogRecord, ConversationKey) -> Void) {
+  package func whenAskedUnseen(_ told: @escaping @Sendable (PendingQuestion, ConversationKey) -> Void) {
     askedUnseen.withLock { $0 = told }
   }
 
@@ -182,7 +182,7 @@ package final class SessionWatchers: Sendable {
   }
 
   private func endOwnQuestions(of session: String, _ why: String) {
-    for record in dialogs.all(of: session) where record.isOwn && dialogs.claim(record.id) != nil {
+    for record in dialogs.all(of: session) where record.isFromSupervisor && dialogs.claim(record.id) != nil {
       settle(record, .unanswered(why: why))
     }
   }
@@ -201,14 +201,14 @@ package final class SessionWatchers: Sendable {
   }
 
   /// The question that these words, written in a conversation now, answer.
-  package func question(to key: ConversationKey, _ words: String) -> DialogRecord? {
+  package func question(to key: ConversationKey, _ words: String) -> PendingQuestion? {
     guard let session = session(of: key), shows(session, to: key), let record = dialogs.first(of: session),
       record.takes(words)
     else { return nil }
     return record
   }
 
-  package func settle(_ record: DialogRecord, _ outcome: DialogRecord.Outcome) {
+  package func settle(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
     post(.settleDialog(record, outcome), to: record.session)
   }
 }

@@ -14,7 +14,7 @@ internal import RelayTransport
 ///
 /// A session of an earlier daemon is no more than its record until something addresses it: neither memory nor the time of a
 /// stop grows much with sessions that sleep.
-package actor SessionHost {
+package actor SessionRegistry {
   private enum Entry {
     case awake(Session)
     case asleep(SessionRecord)

@@ -10,14 +10,15 @@ import Testing
 
 @testable import AgentSessions
 
-@Suite(.timeLimit(.minutes(1))) struct SessionHostTests {
+@Suite(.timeLimit(.minutes(1))) struct SessionRegistryTests {
   /// Runs `body` with a registry that has restored three sessions, one of them an assistant's.
   private func withHost(
-    retention: @escaping @Sendable (SessionRecord) -> SessionMemory? = { _ in nil }, clock: ManualWallClock = .init(),
-    _ body: (SessionHost, SQLiteStore, TemporaryFolder) async throws -> Void
+    retention: @escaping @Sendable (SessionRecord) -> TranscriptRetention? = { _ in nil },
+    clock: ManualWallClock = .init(),
+    _ body: (SessionRegistry, SQLiteStore, TemporaryFolder) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
-    let folders = Folders(home: folder.path + "/home")
+    let folders = HomeDirectory(home: folder.path + "/home")
     try folders.prepare()
     let store = try SQLiteStore(path: folders.database)
     for (id, role) in [("a", nil), ("b", nil), ("c", SessionRole.assistant)] {
@@ -27,16 +28,16 @@ import Testing
           shownModel: id == "a" ? "Model A" : nil))
     }
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    let probe = AgentProbe(
+    let probe = AgentLocator(
       configured: "/nowhere/pi", demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
     let dependencies = SessionDependencies(
       folders: folders, guardian: nil, environment: environment, store: store,
       timekeeper: Timekeeper(clock: ContinuousClock(), wallTime: { clock.now }), logLimits: .init(),
-      places: SessionPlaces(maximum: 8, maximumStarting: 8), agents: AgentChoice(probe: probe),
+      places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let profile = SessionProfile(
       pi: Config().pi, settings: Config().sessions, dependencies: dependencies, retention: retention)
-    let host = SessionHost(ordinary: profile, assistants: profile)
+    let host = SessionRegistry(ordinary: profile, assistants: profile)
     try await host.restore { _, _ in }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await host.run() }
@@ -89,7 +90,7 @@ import Testing
   @Test func `an assistant's session that has slept for too long is removed without being woken`() async throws {
     let clock = ManualWallClock()
     try await withHost(
-      retention: { $0.role == nil ? nil : SessionMemory(folder: "/nowhere/memory", span: .idle(.seconds(60))) },
+      retention: { $0.role == nil ? nil : TranscriptRetention(folder: "/nowhere/memory", span: .idle(.seconds(60))) },
       clock: clock
     ) { host, store, _ in
       #expect(await host.assistants().map(\.id) == ["c"])

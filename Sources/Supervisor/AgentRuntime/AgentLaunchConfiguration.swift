@@ -5,7 +5,7 @@ package import RelayConfig
 package import RelayHome
 
 /// How the agent of one session is started.
-package struct SessionLaunch {
+package struct AgentLaunchConfiguration {
   package let arguments: [String]
   package let environment: [String: String]
   /// Where pi may have written the session.
@@ -18,8 +18,9 @@ package struct SessionLaunch {
   ///   - memory: where the session is kept, if not where pi keeps all.
   ///   - inherited: the environment that the agent's is made of.
   package init(
-    program: AgentProgram, pi: Config.Pi, id: String, model: String?, directory: String, memory: SessionMemory?,
-    folders: Folders, inherited: [String: String]
+    program: AgentExecutable, pi: Config.Pi, id: String, model: String?, directory: String,
+    memory: TranscriptRetention?,
+    folders: HomeDirectory, inherited: [String: String]
   ) {
     self.directory = directory
     var arguments = ["--mode", "rpc"]

@@ -1,16 +1,16 @@
 /// Finds the agent once, when the first session needs it, and again after `forget`.
-package actor AgentChoice {
-  private let probe: AgentProbe
-  private var search: Task<AgentProgram, any Error>?
+package actor AgentResolver {
+  private let probe: AgentLocator
+  private var search: Task<AgentExecutable, any Error>?
 
   /// The agent as last found, in words.
   package private(set) var known: String?
 
-  package init(probe: AgentProbe) {
+  package init(probe: AgentLocator) {
     self.probe = probe
   }
 
-  package func program() async throws -> AgentProgram {
+  package func program() async throws -> AgentExecutable {
     if let search {
       do { return try await search.value } catch { self.search = nil }
     }

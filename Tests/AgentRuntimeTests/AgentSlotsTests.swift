@@ -2,9 +2,9 @@ import Testing
 
 @testable import AgentRuntime
 
-@Suite(.timeLimit(.minutes(1))) struct SessionPlacesTests {
+@Suite(.timeLimit(.minutes(1))) struct AgentSlotsTests {
   @Test func `a slot that is given back twice admits one more and not two`() async throws {
-    let places = SessionPlaces(maximum: 8, maximumStarting: 1)
+    let places = AgentSlots(maximum: 8, maximumStarting: 1)
     let first = try await places.enter(SlotRequest())
     await first.started()
     // The session is closed while it starts: whoever notices gives everything back.
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test func `a request that is cancelled before it waits is refused at once`() async throws {
-    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let places = AgentSlots(maximum: 1, maximumStarting: 1)
     let first = try await places.enter(SlotRequest())
     let request = SlotRequest()
     request.cancel()
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func `a cancelled request passes its wake on to the next one`() async throws {
-    let places = SessionPlaces(maximum: 1, maximumStarting: 1)
+    let places = AgentSlots(maximum: 1, maximumStarting: 1)
     let first = try await places.enter(SlotRequest())
     let (cancelled, waits) = (SlotRequest(), SlotRequest())
     let refused = Task { try await places.enter(cancelled) }

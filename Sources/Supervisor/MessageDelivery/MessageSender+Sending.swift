@@ -8,7 +8,7 @@ internal import RelayStore
 package import RelayWire
 
 // One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
-extension Delivery {
+extension MessageSender {
   /// The end of an attempt.
   enum End: Sendable, Equatable {
     case succeeded(message: String?, mayBeRepeat: Bool)
@@ -156,7 +156,8 @@ extension Delivery {
       ? await sendRecorded(unfinished.record, after: unfinished.tries) : nil
   }
 
-  private func perform(_ request: OutboundRecord.Request, _ link: PluginLink, marked: Bool) async throws -> String {
+  private func perform(_ request: OutboundRecord.Request, _ link: PluginConnection, marked: Bool) async throws -> String
+  {
     let mark = marked ? Self.repeatMark : ""
     switch request {
     case .message(var request):
@@ -198,7 +199,7 @@ extension Delivery {
     let attempt = DeliveryAttempt(
       closed == nil ? .addition : .repeatable, .init(tries: settings.attempts), after: tries,
       mayHaveArrived: mayHaveArrived)
-    var last: PluginLink?
+    var last: PluginConnection?
     let end = await carryOut(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
       guard let link = await holder.wait() else { return nil }
       last = link
@@ -219,7 +220,7 @@ extension Delivery {
   }
 
   /// Finds out what became of a send whose answer was lost, through the next process of the plugin.
-  private func lookUp(_ key: String, after failed: PluginLink? = nil) async -> DeliveryAttempt.LookUp? {
+  private func lookUp(_ key: String, after failed: PluginConnection? = nil) async -> DeliveryAttempt.LookUp? {
     var last = failed
     var withoutLookUp: DeliveryAttempt.LookUp?
     let attempt = DeliveryAttempt(.repeatable, .init(tries: settings.attempts, crashes: 3))
@@ -250,7 +251,7 @@ extension Delivery {
   }
 
   /// Waits a moment for a connection that has ended to leave its place.
-  private func outlive(_ link: PluginLink) async {
+  private func outlive(_ link: PluginConnection) async {
     for _ in 0..<100 where holder.current === link && link.isOver {
       guard await timekeeper.sleep(for: .milliseconds(10)) else { return }
     }
