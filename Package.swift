@@ -371,9 +371,10 @@ let package = Package(
     .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
-        "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore",
-        "RelayText", "RelayWire", "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport", "misbehaving-child",
-        "splice", "pi-relay-demo-agent",
+        "AgentRuntime", "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations",
+        "MessageDelivery", "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "ControlServer",
+        "LiveUpgrade", "RelayDaemon", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
         "pi-relay-formatter",
       ],
       swiftSettings: strict),

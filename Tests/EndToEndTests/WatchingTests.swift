@@ -65,6 +65,39 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: RelayFixture.Break.allCases)
+    func `a conversation that says nothing is shown its session after the daemon has made way for another`(
+      _ change: RelayFixture.Break
+    ) async throws {
+      try await RelayFixture.run { relay in
+        try await say("hello", id: "1", in: "one", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await say("/use 1", id: "2", in: "two", relay)
+        _ = await relay.messenger.waitForOutcome(of: "2")
+        // Of what was settled before, nothing is left to do.
+        try await relay.goThrough(.stop)
+        try await relay.goThrough(change)
+        try await say("again", id: "3", in: "one", relay)
+        await relay.messenger.waitForText("You wrote: again", in: "two")
+        try await say("/select", id: "4", in: "one", relay)
+        await relay.messenger.waitForText("Which colour?", in: "two")
+        try await say("2", id: "5", in: "two", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+      }
+    }
+
+    @Test func `a conversation that says nothing is told when its session is closed after a restart`() async throws {
+      try await RelayFixture.run { relay in
+        try await say("hello", id: "1", in: "one", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await say("/use 1", id: "2", in: "two", relay)
+        _ = await relay.messenger.waitForOutcome(of: "2")
+        try await relay.goThrough(.stop)
+        try await say("/close", id: "3", in: "one", relay)
+        await relay.messenger.waitForText("was closed elsewhere", in: "two")
+      }
+    }
+
     @Test func `a question goes where the run came from, and only there is it answered`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         try await say("hello", id: "1", in: "two", relay)

@@ -11,79 +11,91 @@ package final class SessionSubscriptions: Sendable {
     case ownRuns
   }
 
-  private struct Watcher {
-    let output: ConversationOutput
-    var scope: Scope
-  }
-
   private struct Watched {
-    var watchers: [ConversationKey: Watcher] = [:]
+    var scopes: [ConversationKey: Scope] = [:]
     /// Where the messages of the run in progress came from; between runs, of the last.
     var origins: Set<ConversationKey> = []
 
     func shows(_ key: ConversationKey) -> Bool {
-      watchers[key].map { $0.scope == .everything || origins.contains(key) } ?? false
+      scopes[key].map { $0 == .everything || origins.contains(key) } ?? false
     }
+  }
+
+  private struct State {
+    var watched: [String: Watched] = [:]
+    /// The one session that each conversation watches.
+    var sessions: [ConversationKey: String] = [:]
+
+    /// - Returns: the session that the conversation watched before.
+    mutating func set(_ key: ConversationKey, _ session: String, _ scope: Scope) -> String? {
+      let before = sessions.updateValue(session, forKey: key)
+      if let before, before != session { watched[before]?.scopes[key] = nil }
+      watched[session, default: Watched()].scopes[key] = scope
+      return before
+    }
+  }
+
+  /// In a structure: a function that a generic value holds by itself is wrapped anew each time it is read in place.
+  private struct Receivers {
+    var endedUnseen: (@Sendable (MessageEnd, RunEnd) -> Void)?
+    var askedUnseen: (@Sendable (PendingQuestion, ConversationKey) -> Void)?
+    var changed: (@Sendable () -> Void)?
   }
 
   private let dialogs: QuestionRegistry
-  private let watched = Locked<[String: Watched]>([:])
-  /// Told of messages that have ended with nobody of their conversation watching any more.
-  private let endedUnseen = Locked<(@Sendable (MessageEnd, RunEnd) -> Void)?>(nil)
-  /// Told of questions over a message whose conversation watches no more.
-  private let askedUnseen = Locked<(@Sendable (PendingQuestion, ConversationKey) -> Void)?>(nil)
-
+  private let state = Locked(State())
+  private let post: @Sendable (OutputEvent, ConversationKey) -> Void
+  private let receivers = Locked(Receivers())
   private let timekeeper: Timekeeper
 
-  /// Told when a conversation begins or ceases to watch, or a session's name or model is another.
-  private let changed = Locked<(@Sendable () -> Void)?>(nil)
-
-  package init(dialogs: QuestionRegistry, timekeeper: Timekeeper) {
+  /// - Parameter post: queues what a conversation is to be shown; must not wait. A conversation that watches need have no
+  ///   output before.
+  package init(
+    dialogs: QuestionRegistry, timekeeper: Timekeeper, post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
+  ) {
     self.dialogs = dialogs
     self.timekeeper = timekeeper
+    self.post = post
   }
 
+  /// Sets the receiver of messages that have ended with nobody of their conversation watching any more.
   package func whenEndedUnseen(_ told: @escaping @Sendable (MessageEnd, RunEnd) -> Void) {
-    endedUnseen.withLock { $0 = told }
+    receivers.withLock { $0.endedUnseen = told }
   }
 
+  /// Sets the receiver of questions over a message whose conversation watches no more.
   package func whenAskedUnseen(_ told: @escaping @Sendable (PendingQuestion, ConversationKey) -> Void) {
-    askedUnseen.withLock { $0 = told }
+    receivers.withLock { $0.askedUnseen = told }
   }
 
-  package func whenChanged(_ told: @escaping @Sendable () -> Void) { changed.withLock { $0 = told } }
+  /// Sets the action for when a conversation begins or ceases to watch, or a session's name or model is another.
+  package func whenChanged(_ told: @escaping @Sendable () -> Void) { receivers.withLock { $0.changed = told } }
 
-  private func noteChange() { changed.withLock { $0 }?() }
+  private func noteChange() { receivers.withLock { $0.changed }?() }
 
   /// The sessions that an instance's conversations watch.
   package func sessions(watchedFrom instance: String) -> Set<String> {
-    watched.withLock { watched in
-      Set(watched.filter { $0.value.watchers.keys.contains { $0.instance == instance } }.keys)
-    }
+    state.withLock { state in Set(state.sessions.lazy.filter { $0.key.instance == instance }.map(\.value)) }
   }
 
   /// The conversation watches this session, and no other any more.
-  package func watch(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ scope: Scope) {
-    let (hasMoved, isNew) = watched.withLock { watched in
-      var hasMoved = false
-      for other in watched.keys where other != session {
-        if watched[other]?.watchers.removeValue(forKey: key) != nil { hasMoved = true }
-      }
-      let known = watched[session]?.watchers[key]?.output === output && watched[session]?.shows(key) == true
-      watched[session, default: Watched()].watchers[key] = Watcher(output: output, scope: scope)
-      return (hasMoved, !known && watched[session]?.shows(key) == true)
+  package func watch(_ session: String, _ key: ConversationKey, _ scope: Scope) {
+    let (hasMoved, isNew) = state.withLock { state in
+      let known = state.watched[session]?.shows(key) == true
+      let before = state.set(key, session, scope)
+      return (before != nil && before != session, !known && state.watched[session]?.shows(key) == true)
     }
     if hasMoved || isNew { noteChange() }
-    if hasMoved { output.post(.detached) }
+    if hasMoved { post(.detached, key) }
     // Words typed here from now on would answer the open questions, so these are shown.
-    if isNew { for record in dialogs.all(of: session) { output.post(.ask(record)) } }
+    if isNew { for record in dialogs.all(of: session) { post(.ask(record), key) } }
   }
 
   /// The conversation watches as it did before, and has been shown what is open.
-  package func adopt(_ session: String, _ key: ConversationKey, _ output: ConversationOutput, _ view: View) {
-    watched.withLock { watched in
-      watched[session, default: Watched()].watchers[key] = Watcher(output: output, scope: view.scope)
-      if view.isOrigin { watched[session]?.origins.insert(key) }
+  package func adopt(_ session: String, _ key: ConversationKey, _ view: View) {
+    state.withLock { state in
+      _ = state.set(key, session, view.scope)
+      if view.isOrigin { state.watched[session]?.origins.insert(key) }
     }
   }
 
@@ -100,22 +112,20 @@ package final class SessionSubscriptions: Sendable {
   }
 
   package func view(of key: ConversationKey) -> View {
-    watched.withLock { watched in
-      guard let one = watched.values.first(where: { $0.watchers[key] != nil }), let watcher = one.watchers[key] else {
+    state.withLock { state in
+      guard let session = state.sessions[key], let one = state.watched[session], let scope = one.scopes[key] else {
         return View()
       }
-      return View(scope: watcher.scope, isOrigin: one.origins.contains(key))
+      return View(scope: scope, isOrigin: one.origins.contains(key))
     }
   }
 
-  package func session(of key: ConversationKey) -> String? {
-    watched.withLock { watched in watched.first { $0.value.watchers[key] != nil }?.key }
-  }
+  package func session(of key: ConversationKey) -> String? { state.withLock { $0.sessions[key] } }
 
   /// The conversation is gone for good.
   package func drop(_ key: ConversationKey) {
-    watched.withLock { watched in
-      for session in watched.keys { watched[session]?.watchers[key] = nil }
+    state.withLock { state in
+      if let session = state.sessions.removeValue(forKey: key) { state.watched[session]?.scopes[key] = nil }
     }
     noteChange()
   }
@@ -123,27 +133,28 @@ package final class SessionSubscriptions: Sendable {
   /// Ends all watching of a session; answers who did.
   package func forget(_ session: String) -> [ConversationKey] {
     defer { noteChange() }
-    return watched.withLock { watched in
-      watched.removeValue(forKey: session)?.watchers.keys.map { $0 } ?? []
+    return state.withLock { state in
+      let keys = state.watched.removeValue(forKey: session).map { Array($0.scopes.keys) } ?? []
+      for key in keys { state.sessions[key] = nil }
+      return keys
     }
   }
 
   /// - Parameter message: concerns its conversation in any case.
   private func post(_ item: OutputEvent, to session: String, about message: MessageKey? = nil) {
-    watched.withLock { watched in
-      guard let one = watched[session] else { return }
-      for (key, watcher) in one.watchers where one.shows(key) || key == message?.conversation {
-        watcher.output.post(item)
-      }
+    // Within the lock: a conversation that turns away is shown nothing more of this session.
+    state.withLock { state in
+      guard let one = state.watched[session] else { return }
+      for key in one.scopes.keys where one.shows(key) || key == message?.conversation { post(item, key) }
     }
   }
 
   private func note(_ event: SessionEvent, of session: String) {
-    watched.withLock { watched in
+    state.withLock { state in
       switch event {
-      case .runStarted(let message?, _): watched[session]?.origins = [message.conversation]
+      case .runStarted(let message?, _): state.watched[session]?.origins = [message.conversation]
       case .messageTaken(let message), .messageMayBeTaken(let message):
-        watched[session]?.origins.insert(message.conversation)
+        state.watched[session]?.origins.insert(message.conversation)
       default: break
       }
     }
@@ -161,7 +172,7 @@ package final class SessionSubscriptions: Sendable {
       let record = dialogs.open(question, session: session, now: timekeeper.wallTime())
       post(.ask(record), to: session)
       if let key = message?.conversation, !isWatched(session, by: key) {
-        askedUnseen.withLock { $0 }?(record, key)
+        receivers.withLock { $0.askedUnseen }?(record, key)
       }
     case .dialogWithdrawn(let id, let why):
       guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
@@ -188,16 +199,16 @@ package final class SessionSubscriptions: Sendable {
   }
 
   private func noteUnseen(_ end: MessageEnd, _ how: RunEnd, in session: String) {
-    if !isWatched(session, by: end.key.conversation) { endedUnseen.withLock { $0 }?(end, how) }
+    if !isWatched(session, by: end.key.conversation) { receivers.withLock { $0.endedUnseen }?(end, how) }
   }
 
   private func isWatched(_ session: String, by key: ConversationKey) -> Bool {
-    watched.withLock { $0[session]?.watchers[key] != nil }
+    state.withLock { $0.sessions[key] == session }
   }
 
   /// The conversation is shown what happens in the session now.
   package func shows(_ session: String, to key: ConversationKey) -> Bool {
-    watched.withLock { $0[session]?.shows(key) == true }
+    state.withLock { $0.watched[session]?.shows(key) == true }
   }
 
   /// The question that these words, written in a conversation now, answer.

@@ -35,8 +35,8 @@ enum Arrival: Sendable {
   case recovered(UnfinishedMessage, PluginConnection)
 }
 
-/// The conversations of this daemon and the connections of their messengers. A conversation is added when something first
-/// concerns it.
+/// The conversations of this daemon and the connections of their messengers. A conversation has its queue and its output from
+/// when something first concerns it: one that an earlier daemon knew is no more than its description until then.
 final class ConversationDirectory: Sendable {
   /// The parts from which the output of a conversation is made.
   struct OutputDependencies: Sendable {
@@ -49,8 +49,16 @@ final class ConversationDirectory: Sendable {
     let logger: Logger
   }
 
+  /// A conversation of an earlier daemon that nothing has concerned yet.
+  private struct QuietConversation {
+    let conversation: Conversation
+    /// The connection that its messenger had when it was found: there may be none when something concerns it.
+    let link: PluginConnection
+  }
+
   private struct State {
     var contexts: [ConversationKey: ConversationContext] = [:]
+    var quiet: [ConversationKey: QuietConversation] = [:]
     var holders: [String: ConnectionSlot] = [:]
     var process: (@Sendable (Arrival, ConversationKey) async -> Void)?
   }
@@ -99,19 +107,22 @@ final class ConversationDirectory: Sendable {
   ///
   /// - Returns: `nil` where it is connected again, and nothing was closed.
   func remove(instance: String) -> [ConversationKey]? {
-    let removed = state.withLock { state -> (ConnectionSlot?, [ConversationKey: ConversationContext])? in
+    let removed = state.withLock {
+      state -> (ConnectionSlot?, [ConversationKey: ConversationContext], [ConversationKey])? in
       guard state.holders[instance]?.current == nil else { return nil }
       let contexts = state.contexts.filter { $0.key.instance == instance }
       for key in contexts.keys { state.contexts[key] = nil }
-      return (state.holders.removeValue(forKey: instance), contexts)
+      let quiet = state.quiet.keys.filter { $0.instance == instance }
+      for key in quiet { state.quiet[key] = nil }
+      return (state.holders.removeValue(forKey: instance), contexts, quiet)
     }
-    guard let (holder, contexts) = removed else { return nil }
+    guard let (holder, contexts, quiet) = removed else { return nil }
     holder?.close()
     for context in contexts.values {
       context.inbox.close()
       context.output.close()
     }
-    return Array(contexts.keys)
+    return contexts.keys + quiet
   }
 
   // MARK: - Conversations
@@ -121,7 +132,33 @@ final class ConversationDirectory: Sendable {
   var all: [ConversationKey: ConversationContext] { state.withLock { $0.contexts } }
 
   /// The conversation as its messenger last described it.
-  func conversation(_ key: ConversationKey) -> Conversation? { self[key]?.conversation }
+  func conversation(_ key: ConversationKey) -> Conversation? {
+    state.withLock { $0.contexts[key]?.conversation ?? $0.quiet[key]?.conversation }
+  }
+
+  /// Knows a conversation from now on of which there is nothing to do yet.
+  func remember(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginConnection) {
+    state.withLock { state in
+      if state.contexts[key] == nil {
+        state.quiet[key] = QuietConversation(conversation: conversation, link: link)
+      } else {
+        state.contexts[key]?.conversation = conversation
+      }
+    }
+  }
+
+  /// The output of a conversation that is known.
+  private func output(_ key: ConversationKey) -> ConversationOutput? {
+    let found = state.withLock { state -> (context: ConversationContext, isNew: Bool)? in
+      if let known = state.contexts[key] { return (known, false) }
+      guard let quiet = state.quiet[key], let holder = state.holders[key.instance] else { return nil }
+      let settings = ConversationOutput.Settings(quiet.link.messenger, quiet.conversation)
+      return (add(key, quiet.conversation, holder, quiet.link.capabilities, settings, to: &state), true)
+    }
+    guard let (context, isNew) = found else { return nil }
+    if isNew { run(context, key) }
+    return context.output
+  }
 
   /// How a conversation is configured.
   func settings(_ key: ConversationKey, _ link: PluginConnection) -> Config.ConversationSettings {
@@ -145,13 +182,21 @@ final class ConversationDirectory: Sendable {
         return (known, false)
       }
       let holder = Self.holder(key.instance, &state)
-      let context = ConversationContext(
-        inbox: Mailbox(), output: makeOutput(key, conversation, holder, capabilities, settings), holder: holder,
-        outputEnded: Mailbox(), conversation: conversation)
-      state.contexts[key] = context
-      return (context, true)
+      return (add(key, conversation, holder, capabilities, settings, to: &state), true)
     }
     if isNew { run(context, key) }
+    return context
+  }
+
+  private func add(
+    _ key: ConversationKey, _ conversation: Conversation, _ holder: ConnectionSlot, _ capabilities: Capabilities,
+    _ settings: ConversationOutput.Settings, to state: inout State
+  ) -> ConversationContext {
+    let context = ConversationContext(
+      inbox: Mailbox(), output: makeOutput(key, conversation, holder, capabilities, settings), holder: holder,
+      outputEnded: Mailbox(), conversation: conversation)
+    state.contexts[key] = context
+    state.quiet[key] = nil
     return context
   }
 
@@ -188,7 +233,7 @@ final class ConversationDirectory: Sendable {
 
   // MARK: - Output
 
-  func post(_ item: OutputEvent, to key: ConversationKey) { self[key]?.output.post(item) }
+  func post(_ item: OutputEvent, to key: ConversationKey) { output(key)?.post(item) }
 
   /// - Parameter message: the message that this answers without ending it.
   func say(_ text: String, to key: ConversationKey, about message: MessageKey? = nil) {

@@ -59,10 +59,11 @@ actor RecoveryCoordinator {
         } else {
           try await unfinished(of: link.name)
         }
+      for binding in stored { directory.remember(binding.key, binding.conversation, link) }
       for one in left.outbound { output(one.record.conversation, link).post(.resume(one)) }
       for end in left.untold { output(end.key.conversation, link).post(.tell(end)) }
       // Behind what is sent again: what a session says now comes after.
-      for binding in stored { await watchAgain(binding, link) }
+      for binding in stored { await watchAgain(binding) }
       for message in left.messages {
         directory.context(message.stored.key.conversation, message.stored.message.conversation, link)
           .inbox.post(.recovered(message, link))
@@ -80,11 +81,11 @@ actor RecoveryCoordinator {
   }
 
   private func output(_ key: ConversationKey, _ link: PluginConnection) -> ConversationOutput {
-    directory.context(key, Conversation(id: key.conversation, kind: .dm), link).output
+    let conversation = directory.conversation(key) ?? Conversation(id: key.conversation, kind: .dm)
+    return directory.context(key, conversation, link).output
   }
 
-  private func watchAgain(_ binding: Binding, _ link: PluginConnection) async {
-    directory.context(binding.key, binding.conversation, link)
+  private func watchAgain(_ binding: Binding) async {
     guard let session = await sessions.listing(binding.session), AddressableSessions.permits(session, to: binding.key)
     else { return }
     await bindings.watch(session.id, binding.key)

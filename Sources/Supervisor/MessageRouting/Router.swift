@@ -93,13 +93,15 @@ package final class Router: PluginEventHandler {
     let (redaction, logger) = (dependencies.redaction, dependencies.logger)
     taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     checkpoints = StreamCheckpoints(folder: dependencies.folders.streams, logger: logger)
-    watchers = SessionSubscriptions(dialogs: dialogs, timekeeper: timekeeper)
     let admission = AdmissionController(dependencies.assistant.settings, timekeeper, logger: logger)
     directory = ConversationDirectory(
       .init(
         store: store, services: dependencies.services, timekeeper: timekeeper, deliveries: dependencies.deliveries,
         redaction: redaction, checkpoints: checkpoints, logger: logger),
       taskScope: taskScope)
+    watchers = SessionSubscriptions(dialogs: dialogs, timekeeper: timekeeper) { [directory] in
+      directory.post($0, to: $1)
+    }
     bindings = SessionBindings(
       store: store, sessions: sessions, directory: directory, watchers: watchers, logger: logger)
     gate = InboundGate(
@@ -163,7 +165,7 @@ package final class Router: PluginEventHandler {
   /// Takes no new messages from now on.
   package func drain() { gate.drain() }
 
-  /// Says in every conversation of this daemon that it ends.
+  /// Says in every conversation that something has concerned since this daemon began that it ends.
   package func tellOfStop() {
     for context in directory.all.values {
       context.output.post(
@@ -381,7 +383,7 @@ package final class Router: PluginEventHandler {
       let context = directory.context(
         one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
       await context.output.adopt(one)
-      if let session = one.session { watchers.adopt(session, one.key, context.output, one.view ?? .init()) }
+      if let session = one.session { watchers.adopt(session, one.key, one.view ?? .init()) }
     }
   }
 }

@@ -112,17 +112,17 @@ final class SessionBindings: Sendable {
   /// its configuration; then only the runs that its own messages begin.
   func watch(_ session: String, _ key: ConversationKey) async {
     let isMain = await id(of: Self.main) == session
-    guard let context = directory[key] else { return }
-    let isShared = isMain && context.holder.current?.settings(of: context.conversation).use == .main
-    watchers.watch(session, key, context.output, isShared ? .ownRuns : .everything)
+    guard let conversation = directory.conversation(key) else { return }
+    let isShared = isMain && directory.link(key.instance)?.settings(of: conversation).use == .main
+    watchers.watch(session, key, isShared ? .ownRuns : .everything)
   }
 
   /// The conversation talks to no session from now on.
   func unbind(_ key: ConversationKey) async {
     await storeNoSession(of: key)
-    if let output = directory[key]?.output, watchers.session(of: key) != nil {
+    if watchers.session(of: key) != nil {
       watchers.drop(key)
-      output.post(.detached)
+      directory[key]?.output.post(.detached)
     }
   }
 
@@ -151,8 +151,8 @@ final class SessionBindings: Sendable {
 
   /// Reports whether a message begins a session where there is none.
   func beginsByWriting(_ key: ConversationKey) -> Bool {
-    guard let context = directory[key], let link = context.holder.current else { return true }
-    return link.settings(of: context.conversation).use != .control
+    guard let conversation = directory.conversation(key), let link = directory.link(key.instance) else { return true }
+    return link.settings(of: conversation).use != .control
   }
 
   /// - Parameter session: unbinds only from this one; `nil`: from any.

@@ -1,0 +1,141 @@
+import AgentRuntime
+import AgentSessions
+import Assistant
+import ContentServices
+import Conversations
+import Glibc
+import MessageDelivery
+import PluginRuntime
+import RelayConcurrency
+import RelayConfig
+import RelayHome
+import RelayLogging
+import RelayModel
+import RelayStore
+import RelayText
+import RelayTransport
+import RelayWire
+import TestSupport
+import Testing
+
+@testable import MessageRouting
+
+/// Conversations that an earlier daemon knew and that nothing concerns yet.
+@Suite(.timeLimit(.minutes(1))) struct QuietConversationTests {
+  private static let instance = "fake/default"
+  private static let timekeeper = Timekeeper(clock: ContinuousClock())
+
+  private func key(_ conversation: String) -> ConversationKey {
+    ConversationKey(instance: Self.instance, conversation: conversation)
+  }
+
+  /// The connection of a messenger that never answers.
+  private func link() throws -> PluginConnection {
+    let descriptor = open("/dev/null", O_RDWR | O_CLOEXEC)
+    let peer = JSONRPCConnection(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
+    let about = InitializeReply(
+      protocolVersion: 1, name: "fake", version: "1", kinds: [.messenger], capabilities: Capabilities())
+    return PluginConnection(
+      name: Self.instance, about: about, messenger: Config.Messenger(kind: "fake", instance: "default"),
+      spoolFolder: "/nowhere", isLocal: false, peer: peer, hung: { _ in }, logger: .lines { _ in })
+  }
+
+  private func withStore(_ body: (SQLiteStore, HomeDirectory) async throws -> Void) async throws {
+    let folder = try TemporaryFolder()
+    let folders = HomeDirectory(home: folder.path + "/home")
+    try folders.prepare()
+    let store = try SQLiteStore(path: folders.database)
+    try await body(store, folders)
+    await store.close()
+  }
+
+  private func directory(_ store: SQLiteStore, _ folders: HomeDirectory) -> ConversationDirectory {
+    ConversationDirectory(
+      .init(
+        store: store, services: Services(folders: folders, clock: Self.timekeeper.clock, logger: .lines { _ in }),
+        timekeeper: Self.timekeeper, deliveries: Config().delivery, redaction: Redactor([]),
+        checkpoints: StreamCheckpoints(folder: folders.streams, logger: .lines { _ in }), logger: .lines { _ in }),
+      taskScope: TaskScope())
+  }
+
+  @Test func `a conversation has its output from the first thing that it is shown`() async throws {
+    try await withStore { store, folders in
+      let (directory, link) = (directory(store, folders), try link())
+      directory.connected(link)
+      let conversation = Conversation(id: "c1", kind: .channel, title: "General")
+      directory.remember(key("c1"), conversation, link)
+      #expect(directory.all.isEmpty && directory.conversation(key("c1")) == conversation)
+      directory.post(.detached, to: key("unknown"))
+      #expect(directory.all.isEmpty)
+      // Its messenger may be away at that moment.
+      directory.disconnected(link)
+      directory.post(.detached, to: key("c1"))
+      #expect(directory.all.keys.map(\.conversation) == ["c1"])
+      #expect(directory.conversation(key("c1")) == conversation)
+      let output = directory[key("c1")]?.output
+      directory.post(.detached, to: key("c1"))
+      #expect(output != nil && directory[key("c1")]?.output === output)
+    }
+  }
+
+  @Test func `it goes with its messenger`() async throws {
+    try await withStore { store, folders in
+      let (directory, link) = (directory(store, folders), try link())
+      directory.connected(link)
+      directory.remember(key("c1"), Conversation(id: "c1"), link)
+      #expect(directory.remove(instance: link.name) == nil)
+      directory.disconnected(link)
+      #expect(directory.remove(instance: link.name) == [key("c1")])
+      directory.post(.detached, to: key("c1"))
+      #expect(directory.all.isEmpty && directory.conversation(key("c1")) == nil)
+    }
+  }
+
+  @Test func `a messenger that connects makes no output for what sleeps`() async throws {
+    try await withStore { store, folders in
+      for number in 0..<20 {
+        try await store.saveSession(
+          SessionRecord(
+            id: "s\(number)", name: "session \(number)", directory: folders.home, model: nil, wantsToolImages: false))
+        try await store.bind(
+          Binding(key: key("c\(number)"), conversation: Conversation(id: "c\(number)"), session: "s\(number)"),
+          because: nil)
+      }
+      let (router, sessions) = router(store, folders)
+      try await router.restore()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await router.run() }
+        await router.connected(try link())
+        let (handover, busy) = await router.hold()
+        // An upgrade hands over each conversation that has an output.
+        #expect(handover?.conversations.isEmpty == true, "\(busy ?? "")")
+        // They have their sessions all the same, which sleep.
+        #expect(await router.conversations().0.count == 20)
+        #expect(await sessions.awake().isEmpty)
+        router.stop()
+        group.cancelAll()
+      }
+    }
+  }
+
+  private func router(_ store: SQLiteStore, _ folders: HomeDirectory) -> (Router, SessionRegistry) {
+    let config = Config()
+    let probe = AgentLocator(
+      configured: "/nowhere/pi", demoAgent: nil, environment: [:], guardian: nil, clock: Self.timekeeper.clock)
+    let dependencies = SessionDependencies(
+      folders: folders, guardian: nil, environment: [:], store: store, timekeeper: Self.timekeeper, logLimits: .init(),
+      places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
+    let assistant = AssistantSetup(config, dependencies: dependencies) { _, _ in AgentResolver(probe: probe) }
+    let sessions = SessionRegistry(
+      ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
+      assistants: assistant.profile)
+    let router = Router(
+      .init(
+        sessions: sessions, assistant: assistant, store: store,
+        services: Services(folders: folders, clock: Self.timekeeper.clock, logger: .lines { _ in }), folders: folders,
+        timekeeper: Self.timekeeper, machine: config.machine, hostName: "here", deliveries: config.delivery,
+        redaction: Redactor([]), terminalGone: { _ in }, logger: .lines { _ in }))
+    return (router, sessions)
+  }
+}
