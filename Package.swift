@@ -119,7 +119,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Logging", package: "swift-log"), .product(name: "DequeModule", package: "swift-collections"),
       ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
     .target(
       name: "PluginRuntime",
@@ -277,15 +277,13 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel", "RelayTransport",
-        "RelayWire", "RunGuard", "ControlServer", "LiveUpgrade", "RelayDaemon",
-        .product(name: "Logging", package: "swift-log"),
+        "RelayWire", "RunGuard", "ControlServer", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "Drills",
       dependencies: [
         "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire", "ControlServer",
-        "LiveUpgrade", "RelayDaemon",
         "TestSupport",
       ],
       path: "Tests/Drills/Core",
@@ -298,7 +296,7 @@ let package = Package(
       name: "DrillTests",
       dependencies: [
         "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport",
+        "ControlServer", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
@@ -308,7 +306,7 @@ let package = Package(
     .testTarget(
       name: "RelayLoggingTests",
       dependencies: [
-        "RelayConcurrency", "RelayLogging", "RelayModel", "RelayTransport", "TestSupport",
+        "RelayConcurrency", "RelayLogging", "RelayModel", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -371,10 +369,10 @@ let package = Package(
     .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations",
-        "MessageDelivery", "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "ControlServer",
-        "LiveUpgrade", "RelayDaemon", "TestSupport", "misbehaving-child", "splice", "pi-relay-demo-agent",
+        "AgentRuntime", "AgentSessions", "Assistant", "ContentServices", "Conversations",
+        "MessageDelivery", "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "TestSupport",
+        "misbehaving-child", "splice", "pi-relay-demo-agent",
         "pi-relay-formatter",
       ],
       swiftSettings: strict),
@@ -399,7 +397,7 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport", "RelayWire",
-        "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent",
+        "ControlServer", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent",
         "pi-relay-formatter",
         "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
@@ -408,7 +406,7 @@ let package = Package(
       dependencies: [
         "AgentSessions", "CLinux", "ChatCommands", "Drills", "MessageDelivery", "PluginConformance", "PluginRuntime",
         "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire", "ControlServer", "LiveUpgrade", "RelayDaemon", "TestSupport", "misbehaving-child", "splice",
+        "RelayWire", "ControlServer", "TestSupport", "misbehaving-child", "splice",
         "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord",
         "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc", "pi-relayd",

@@ -51,11 +51,3 @@ package struct AddressableSessions {
     return matches.first.map { .one(known[$0].0) } ?? .none
   }
 }
-
-extension ConversationKey {
-  /// How the instances of local terminals begin.
-  package static let terminalPrefix = "attached/"
-
-  /// Of `pi-relayd chat`, which only the daemon's own user can start.
-  var isLocalTerminal: Bool { instance.hasPrefix(Self.terminalPrefix) }
-}

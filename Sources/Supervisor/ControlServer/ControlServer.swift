@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import CLinux
 internal import Glibc
 package import Logging
@@ -8,7 +7,6 @@ internal import RelayConfig
 package import RelayHome
 internal import RelayLogging
 internal import RelayModel
-internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
 

@@ -9,6 +9,12 @@ package struct ConversationKey: Hashable, Sendable, Codable, CustomStringConvert
   }
 
   package var description: String { "\(instance):\(conversation)" }
+
+  /// How the instances of local terminals begin.
+  package static let terminalPrefix = "attached/"
+
+  /// True for `pi-relayd chat`, which only the daemon's own user can start.
+  package var isLocalTerminal: Bool { instance.hasPrefix(Self.terminalPrefix) }
 }
 
 /// A message is known by where it came from and the platform's own id.
