@@ -114,12 +114,19 @@ let package = Package(
         "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayText",
         "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
+    // The pure values of a session: queue, run, states of the agent, questions, phase; with unit tests and no process.
+    .target(
+      name: "SessionStates",
+      dependencies: [
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayText", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ], path: "Sources/Supervisor/SessionStates", swiftSettings: strict),
     .target(
       name: "AgentSessions",
       dependencies: [
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "Logging", package: "swift-log"), .product(name: "DequeModule", package: "swift-collections"),
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
+        .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
     .target(
       name: "PluginRuntime",
@@ -150,17 +157,15 @@ let package = Package(
       name: "Conversations",
       dependencies: [
         "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
-        "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "Logging", package: "swift-log"),
+        "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
+        .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
     // The commands that people type, one file each, behind `ChatCommand`.
     .target(
       name: "ChatCommands",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "Logging", package: "swift-log"),
+        "RelayText", "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
     // The assistant's admission, retention and periodic check.
@@ -168,7 +173,7 @@ let package = Package(
       name: "Assistant",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayWire", .product(name: "Logging", package: "swift-log"),
+        "RelayModel", "RelayStore", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
@@ -177,7 +182,7 @@ let package = Package(
       dependencies: [
         "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
         "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore",
-        "RelayText", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
+        "RelayText", "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.
@@ -192,8 +197,8 @@ let package = Package(
     .target(
       name: "LiveUpgrade",
       dependencies: [
-        "AgentSessions", "CLinux", "ControlServer", "MessageRouting", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayHome", "RelayStore", "RelayTransport", "RelayWire",
+        "AgentRuntime", "AgentSessions", "CLinux", "ControlServer", "MessageRouting", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayStore", "RelayTransport", "RelayWire",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/LiveUpgrade", swiftSettings: strict),
@@ -204,7 +209,7 @@ let package = Package(
         "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ContentServices", "ControlServer", "LiveUpgrade",
         "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
         "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        .product(name: "Logging", package: "swift-log"),
+        "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
     .target(
@@ -212,9 +217,9 @@ let package = Package(
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "AgentRuntime", "CEdit", "CLinux", "Formatter", "PluginConformance", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire", "ControlServer", "LiveUpgrade", "RelayDaemon",
+        "AgentRuntime", "CEdit", "CLinux", "ControlServer", "Formatter", "LiveUpgrade", "PluginConformance",
+        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -276,14 +281,14 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel", "RelayTransport",
-        "RelayWire", "RunGuard", "ControlServer", .product(name: "Logging", package: "swift-log"),
+        "CLinux", "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayTransport", "RelayWire", "RunGuard", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "Drills",
       dependencies: [
-        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire", "ControlServer",
+        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
         "TestSupport",
       ],
       path: "Tests/Drills/Core",
@@ -295,8 +300,8 @@ let package = Package(
     .testTarget(
       name: "DrillTests",
       dependencies: [
-        "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport", "RelayWire",
-        "ControlServer", "TestSupport",
+        "ControlServer", "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel",
+        "RelayTransport", "RelayWire", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
@@ -326,11 +331,18 @@ let package = Package(
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
+      name: "SessionStatesTests",
+      dependencies: [
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayWire", "SessionStates",
+        "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "AgentSessionsTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-demo-agent",
-        .product(name: "Logging", package: "swift-log"),
+        "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
+        "pi-relay-demo-agent", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "PluginRuntimeTests",
@@ -348,7 +360,7 @@ let package = Package(
       name: "AssistantTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Assistant", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayTransport", "TestSupport", "pi-relay-demo-agent",
+        "RelayModel", "RelayStore", "RelayTransport", "SessionStates", "TestSupport", "pi-relay-demo-agent",
       ], swiftSettings: strict),
     .testTarget(
       name: "MessageDeliveryTests",
@@ -364,16 +376,16 @@ let package = Package(
       name: "ConversationsTests",
       dependencies: [
         "AgentSessions", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayStore", "RelayText", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        "RelayStore", "RelayText", "RelayWire", "SessionStates",
+        .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "ContentServices", "Conversations",
-        "MessageDelivery", "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "TestSupport",
-        "misbehaving-child", "splice", "pi-relay-demo-agent",
-        "pi-relay-formatter",
+        "AgentRuntime", "AgentSessions", "Assistant", "ContentServices", "Conversations", "MessageDelivery",
+        "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport", "misbehaving-child",
+        "splice", "pi-relay-demo-agent", "pi-relay-formatter",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -396,20 +408,18 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport", "RelayWire",
-        "ControlServer", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent",
-        "pi-relay-formatter",
+        "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport",
+        "RelayWire", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
         "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AgentSessions", "CLinux", "ChatCommands", "Drills", "MessageDelivery", "PluginConformance", "PluginRuntime",
-        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore", "RelayTransport",
-        "RelayWire", "ControlServer", "TestSupport", "misbehaving-child", "splice",
-        "pi-relay-attachments",
-        "pi-relay-demo-agent", "pi-relay-discord",
-        "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc", "pi-relayd",
+        "AgentSessions", "CLinux", "ChatCommands", "ControlServer", "Drills", "MessageDelivery", "PluginConformance",
+        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
+        "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
+        "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc",
+        "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -5,6 +5,7 @@ import RelayHome
 import RelayLogging
 import RelayModel
 import RelayStore
+import SessionStates
 import TestSupport
 import Testing
 

@@ -8,6 +8,7 @@ import RelayModel
 import RelayStore
 import RelayTransport
 import RelayWire
+import SessionStates
 import TestSupport
 import Testing
 

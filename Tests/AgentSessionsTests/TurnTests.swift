@@ -10,6 +10,7 @@ import RelayLogging
 import RelayStore
 import RelayTransport
 import RelayWire
+import SessionStates
 import TestSupport
 import Testing
 
@@ -123,7 +124,7 @@ extension Session {
       await session.begin(prompt("first", MessageLifecycle(.running)), steering: [withdrawn, waits])
       await session.withdrawSteered(withdrawn.key)
       async let done: Void = session.requeueSteering()
-      var held = Session.Change.tooLate
+      var held = MessageChange.tooLate
       while held == .tooLate {
         await Task.yield()
         held = await session.holds(waits.key)

@@ -1,6 +1,7 @@
 import AgentSessions
 import RelayConcurrency
 import RelayConfig
+import SessionStates
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import DequeModule
 import RelayConcurrency
 import RelayStore
 import RelayWire
+import SessionStates
 import Testing
 
 @testable import Conversations

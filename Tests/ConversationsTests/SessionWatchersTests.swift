@@ -2,6 +2,7 @@ import AgentSessions
 import PiRPC
 import RelayConcurrency
 import RelayModel
+import SessionStates
 import Testing
 
 @testable import Conversations

@@ -39,6 +39,32 @@ struct ModuleGraph {
   }
 }
 
+/// A target of `Package.swift` with Swift files.
+private struct DeclaredTarget {
+  let name: String
+  let path: String
+  /// Targets and products, by the names under which they are imported.
+  let dependencies: Set<String>
+
+  static func all(in manifest: String) throws -> [DeclaredTarget] {
+    let declaration = try Regex(
+      #"\n    \.(target|executableTarget|testTarget)\(\s*name: "([^"]+)"((?:.|\n)*?)(?=\n    [./]|\n  \])"#)
+    return try manifest.matches(of: declaration).map { match in
+      let name = String(match.output[2].substring ?? "")
+      let body = String(match.output[3].substring ?? "")
+      let path = try body.firstMatch(of: Regex(#"path: "([^"]+)""#))?.output[1].substring.map(String.init)
+      let list = try body.firstMatch(of: Regex(#"dependencies: \[((?:[^\[\]])*)\]"#))?.output[1].substring ?? ""
+      let names = try list.matches(of: Regex(#""([^"]+)""#)).compactMap { $0.output[1].substring.map(module) }
+      return DeclaredTarget(
+        name: module(name[...]),
+        path: path ?? (match.output[1].substring == "testTarget" ? "Tests/" : "Sources/") + name,
+        dependencies: Set(names))
+    }
+  }
+
+  private static func module(_ name: Substring) -> String { String(name.replacing("-", with: "_")) }
+}
+
 /// The page about the architecture, held against the code.
 @Suite struct ArchitectureTests {
   private func page() throws -> String { try document("docs/architecture.md") }
@@ -63,6 +89,29 @@ struct ModuleGraph {
     let shown = try #require(blocks.first { $0.contains("→ ") && $0.hasPrefix("text\n") })
     let lines = shown.dropFirst(5).split(separator: "\n").map(String.init)
     #expect(lines == graph.picture, "docs/architecture.md should show:\n\(graph.picture.joined(separator: "\n"))")
+  }
+
+  /// A warm build finds modules that are not declared; a clean one does not.
+  @Test func `each target declares what its files import`() throws {
+    let targets = try DeclaredTarget.all(in: document("Package.swift"))
+    let modules = Set(targets.map(\.name)).union(["Logging", "DequeModule", "ArgumentParser"])
+    #expect(targets.count > 60)
+    let pattern = try Regex("(?m)^(?:@testable |package |internal |public )?import (\\w+)$")
+    for target in targets {
+      let folder = root.appending(path: target.path).path
+      for file in try FileManager.default.subpathsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
+        let isOthers = targets.contains { other in
+          other.path.hasPrefix(target.path + "/") && "\(target.path)/\(file)".hasPrefix(other.path + "/")
+        }
+        guard !isOthers else { continue }
+        for match in try document("\(target.path)/\(file)").matches(of: pattern) {
+          let module = match.output[1].substring.map(String.init) ?? ""
+          #expect(
+            !modules.contains(module) || target.dependencies.contains(module),
+            "\(target.path)/\(file) imports \(module), which Package.swift does not name for \(target.name)")
+        }
+      }
+    }
   }
 
   @Test func `folders that the page names exist`() throws {

@@ -72,7 +72,7 @@ import Testing
     arguments: zip(
       answers,
       [
-        Attempt.Action.succeed(message: "m", mayBeRepeat: false), .wait(first), .wait(.seconds(7)), .wait(first),
+        Attempt.Action.succeed(message: "m", mayBeRepeat: false), .wait(first), .wait(.seconds(7)), .wait(.zero),
         .wait(first), .wait(first), .giveUp(.refused("why")), .succeed(message: nil, mayBeRepeat: false),
         .giveUp(.gone("why")), .giveUp(.refused("why")),
       ]))
@@ -86,7 +86,7 @@ import Testing
     arguments: zip(
       answers,
       [
-        Attempt.Action.succeed(message: "m", mayBeRepeat: false), .postpone(pace), .postpone(.seconds(7)), .wait(first),
+        Attempt.Action.succeed(message: "m", mayBeRepeat: false), .postpone(pace), .postpone(.seconds(7)), .wait(.zero),
         .wait(first), .postpone(pace), .giveUp(.refused("why")), .succeed(message: nil, mayBeRepeat: false),
         .giveUp(.gone("why")), .giveUp(.refused("why")),
       ]))
@@ -108,7 +108,7 @@ import Testing
     ] {
       var attempt = attempt(.growth, tries: 1)
       _ = attempt.next(after: .begun)
-      #expect(attempt.next(after: .answered(crash)) == .wait(Self.first))
+      #expect(attempt.next(after: .answered(crash)) == .wait(crash == .connectionLost ? .zero : Self.first))
       #expect(attempt.next(after: .waited) == .send(marked: false))
       #expect(attempt.next(after: .answered(answer)) == action)
     }
@@ -199,9 +199,17 @@ import Testing
     _ = attempt.next(after: .begun)
     #expect(attempt.next(after: .answered(.notDelivered)) == .wait(Self.first))
     _ = attempt.next(after: .waited)
-    #expect(attempt.next(after: .answered(answer)) == .wait(Self.first * 2))
+    #expect(attempt.next(after: .answered(answer)) == .wait(answer == .connectionLost ? .zero : Self.first * 2))
     _ = attempt.next(after: .waited)
     #expect(attempt.next(after: .answered(.connectionLost)) == .giveUp(.crashes(2)))
+  }
+
+  @Test(arguments: [Attempt.Kind.change, .growth])
+  func `a change whose connection is lost is tried as soon as the messenger is back`(kind: Attempt.Kind) {
+    var attempt = attempt(kind)
+    _ = attempt.next(after: .begun)
+    #expect(attempt.next(after: .answered(.connectionLost)) == .wait(.zero))
+    #expect(attempt.next(after: .waited) == .send(marked: false))
   }
 
   @Test func `an attempt continues where an earlier daemon stopped`() {

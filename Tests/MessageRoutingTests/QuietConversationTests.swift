@@ -15,6 +15,7 @@ import RelayStore
 import RelayText
 import RelayTransport
 import RelayWire
+import SessionStates
 import TestSupport
 import Testing
 

@@ -9,6 +9,7 @@ internal import RelayHome
 internal import RelayLogging
 internal import RelayModel
 internal import RelayTransport
+internal import SessionStates
 
 /// Starts the agent's process of one session.
 struct AgentLauncher: Sendable {

@@ -8,6 +8,7 @@ internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
+internal import SessionStates
 
 // The agent's process: started when needed, one at a time, and never for a session that is closed.
 extension Session {

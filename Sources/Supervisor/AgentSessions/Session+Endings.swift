@@ -6,6 +6,7 @@ internal import RelayConcurrency
 package import RelayModel
 internal import RelayStore
 internal import RelayWire
+internal import SessionStates
 
 // How a run ends: by itself, with the agent, or with the daemon; and what becomes of its message.
 extension Session {

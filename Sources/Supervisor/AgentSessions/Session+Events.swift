@@ -7,6 +7,7 @@ internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
+internal import SessionStates
 
 // Turns the events of pi into events for watchers and into the end of runs.
 extension Session {

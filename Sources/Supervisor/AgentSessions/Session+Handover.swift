@@ -6,6 +6,7 @@ internal import RelayConcurrency
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
+internal import SessionStates
 
 /// A session whose agent the next program of this process goes on with.
 package struct SessionHandover: Codable, Sendable {

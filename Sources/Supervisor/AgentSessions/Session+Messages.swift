@@ -6,6 +6,7 @@ internal import RelayConfig
 package import RelayModel
 internal import RelayStore
 internal import RelayTransport
+package import SessionStates
 
 // Messages of people, one of which is with pi at a time, and changes of those that wait.
 extension Session {
@@ -100,24 +101,14 @@ extension Session {
     return .refused
   }
 
-  package enum Change: Sendable, Equatable {
-    case done
-    /// It says that already.
-    case unchanged
-    /// The agent has the message, or may have it.
-    case tooLate
-    /// It is no message that waits or runs here.
-    case unknown
-  }
-
   /// `done` where the agent does not have the message yet.
-  package func holds(_ key: MessageKey) -> Change {
+  package func holds(_ key: MessageKey) -> MessageChange {
     if queue.contains(key) { return .done }
     return current.run?.prompt.key == key || current.run?.steered(key) != nil ? .tooLate : .unknown
   }
 
   /// Replaces the text of a message that the agent does not have yet.
-  package func replace(_ key: MessageKey, text: String, typed: String) -> Change {
+  package func replace(_ key: MessageKey, text: String, typed: String) -> MessageChange {
     if let change = queue.replace(key, text: text, typed: typed) { return change }
     if current.run?.steered(key) != nil { return .tooLate }
     guard current.run?.prompt.key == key else { return .unknown }
@@ -125,7 +116,7 @@ extension Session {
   }
 
   /// Withdraws a message that the agent does not have yet.
-  package func withdraw(_ key: MessageKey) async -> Change {
+  package func withdraw(_ key: MessageKey) async -> MessageChange {
     if let change = queue.withdraw(key) {
       if change == .done { emit(.messageWithdrawn(key)) }
       return change

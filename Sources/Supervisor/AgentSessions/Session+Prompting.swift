@@ -10,6 +10,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
+internal import SessionStates
 
 // The talk with the agent about one message: writing it, and waiting for the end of its run.
 extension Session {

@@ -6,6 +6,7 @@ internal import RelayConfig
 internal import RelayModel
 internal import RelayTransport
 internal import RelayWire
+internal import SessionStates
 
 // Questions to the person: the agent's, which end with its process, and the session's own, which wait for a decision about
 // a message or about a silent agent.

@@ -6,6 +6,7 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayTransport
 internal import RelayWire
+internal import SessionStates
 
 // An agent that says nothing in the middle of a run, because its process hangs or was stopped, or a command of it takes
 // long: nobody but the person can tell, so the person is asked.

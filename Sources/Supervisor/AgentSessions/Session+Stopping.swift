@@ -8,13 +8,12 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
+package import SessionStates
 
 // Stops: of the work in progress, of a whole session, and of the daemon.
 extension Session {
-  package enum Stopping: Sendable, Hashable { case nothing, run, compaction }
-
   /// Interrupts what the agent is doing. Waiting messages run next.
-  package func abort() async -> Stopping {
+  package func abort() async -> StoppedWork {
     switch current.stop() {
     case .nothing: return .nothing
     case .compaction:

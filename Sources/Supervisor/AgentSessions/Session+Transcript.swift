@@ -6,6 +6,7 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
+internal import SessionStates
 
 // The agent's transcript, in which a message is found that an earlier process of the agent may have taken.
 extension Session {

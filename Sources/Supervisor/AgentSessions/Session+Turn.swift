@@ -10,6 +10,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
+internal import SessionStates
 
 // The turn of one message: its life says the next step, and each step's outcome is the next event of its life.
 extension Session {

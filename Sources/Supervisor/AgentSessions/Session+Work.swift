@@ -7,6 +7,7 @@ internal import RelayConfig
 internal import RelayModel
 internal import RelayTransport
 internal import RelayWire
+internal import SessionStates
 
 // The loop of work: one message after another, each until it has ended one way or another.
 extension Session {

@@ -10,6 +10,7 @@ package import RelayModel
 internal import RelayStore
 internal import RelayText
 internal import RelayWire
+internal import SessionStates
 
 /// One session of the agent: a queue of messages, and a pi process started when there is one to work on.
 ///

@@ -2,6 +2,7 @@ internal import AgentRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
+internal import SessionStates
 
 /// The parts of a session that never change.
 struct SessionContext: Sendable {

@@ -1,6 +1,6 @@
 package import AgentRuntime
 package import Logging
-package import PiRPC
+internal import PiRPC
 package import ProcessSupervision
 package import RelayConcurrency
 package import RelayHome
@@ -8,6 +8,7 @@ package import RelayLogging
 package import RelayModel
 package import RelayStore
 internal import RelayText
+package import SessionStates
 
 /// Dependencies that all sessions share.
 package struct SessionDependencies: Sendable {
@@ -45,16 +46,5 @@ package struct SessionDependencies: Sendable {
     self.logger = logger
     self.quote = quote
     self.secretVariables = secretVariables
-  }
-}
-
-/// A message with its attachments turned into what a model takes.
-package struct PreparedPrompt: Sendable, Equatable {
-  package var text: String
-  package var images: [PiImage]
-
-  package init(text: String, images: [PiImage]) {
-    self.text = text
-    self.images = images
   }
 }

@@ -9,6 +9,7 @@ package import RelayModel
 internal import RelayStore
 internal import RelayText
 internal import RelayTransport
+package import SessionStates
 
 /// All sessions of this daemon.
 ///

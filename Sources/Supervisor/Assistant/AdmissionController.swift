@@ -1,10 +1,11 @@
-package import AgentSessions
+internal import AgentSessions
 package import Logging
 package import RelayConcurrency
 package import RelayConfig
 internal import RelayLogging
 package import RelayModel
 internal import RelayWire
+package import SessionStates
 
 /// Admits messages to assistants up to a maximum of waiting ones, and measures how long each took from admission to its end.
 package final class AdmissionController: Sendable {

@@ -9,6 +9,7 @@ internal import RelayConfig
 internal import RelayStore
 internal import RelayText
 internal import RelayWire
+internal import SessionStates
 
 // Tools, the images they return, and other work that takes its time.
 extension ConversationOutput {

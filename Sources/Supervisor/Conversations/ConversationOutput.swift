@@ -10,6 +10,7 @@ internal import RelayModel
 package import RelayText
 internal import RelayTransport
 package import RelayWire
+internal import SessionStates
 
 /// Everything that goes to one conversation, one thing after another: the answer as it streams, tools, notices and
 /// questions.

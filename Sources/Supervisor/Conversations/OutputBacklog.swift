@@ -1,6 +1,7 @@
 internal import AgentSessions
 internal import DequeModule
 internal import PiRPC
+internal import SessionStates
 
 /// Output that waits for a messenger that stays away, kept within bounds: first signs that work goes on are let go,
 /// then the oldest messages, and the person is told how many.

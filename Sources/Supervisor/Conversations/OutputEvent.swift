@@ -1,6 +1,7 @@
-package import AgentSessions
+internal import AgentSessions
 package import RelayModel
 package import RelayWire
+package import SessionStates
 
 /// Something that a conversation is to be shown, or told the messenger.
 package enum OutputEvent: Sendable {

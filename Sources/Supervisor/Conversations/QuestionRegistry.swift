@@ -2,6 +2,7 @@ internal import AgentSessions
 internal import PiRPC
 internal import RelayConcurrency
 package import RelayWire
+internal import SessionStates
 
 /// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.
 package final class QuestionRegistry: Sendable {

@@ -1,6 +1,7 @@
-package import AgentSessions
+internal import AgentSessions
 package import RelayConcurrency
 package import RelayModel
+package import SessionStates
 
 /// Which conversations watch which session. Sessions tell it what happens, in order and without waiting.
 package final class SessionSubscriptions: Sendable {

@@ -97,7 +97,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     package var description: String {
       switch self {
       case .refused(let why), .gone(let why), .unreadable(let why): why
-      case .crashes(let count): "the messenger exited or did not answer \(count) times over it"
+      case .crashes(let count): "it was set aside: the messenger exited or did not answer \(count) times over it"
       case .triesUsedUp(let count): "given up after \(count) tries"
       }
     }
@@ -179,6 +179,8 @@ package struct DeliveryAttempt: Sendable, Equatable {
     case .timedOut, .unconfirmed, .failed: break
     }
     if crashes >= limits.crashes { return end(.giveUp(.crashes(crashes))) }
+    // The wait for the next process of the messenger is enough.
+    if kind.isChange, answer == .connectionLost { return tryAgain(after: .zero) }
     if kind != .addition { return tryAgain(after: backoff(tries.failed)) }
     tries = SendTries(failed: tries.failed + 1)
     mustLookUp = true

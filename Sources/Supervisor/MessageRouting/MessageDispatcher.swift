@@ -11,6 +11,7 @@ internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayWire
+internal import SessionStates
 
 /// Decides what an arrival is: a command, the answer to a question, or a prompt; and has it carried out. One conversation's
 /// arrivals come one after another.
@@ -141,7 +142,7 @@ final class MessageDispatcher: Sendable {
   }
 
   /// Changes a message in the session that has it: the conversation may have turned to another since.
-  private func changeWaiting(_ change: (Session) async -> Session.Change) async -> Session.Change {
+  private func changeWaiting(_ change: (Session) async -> MessageChange) async -> MessageChange {
     for session in await sessions.awake() {
       let outcome = await change(session)
       if outcome != .unknown { return outcome }

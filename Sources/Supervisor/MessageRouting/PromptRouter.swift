@@ -9,6 +9,7 @@ internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
 internal import RelayWire
+internal import SessionStates
 
 /// Gives messages to sessions, beginning a session where a conversation has none.
 final class PromptRouter: Sendable {

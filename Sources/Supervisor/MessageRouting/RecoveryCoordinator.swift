@@ -10,6 +10,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayText
 internal import RelayWire
+internal import SessionStates
 
 /// Takes up the work that an earlier daemon, or an earlier program of this process, left unfinished: each messenger's when it
 /// connects.

@@ -19,6 +19,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayText
 internal import RelayTransport
+internal import SessionStates
 
 /// The whole supervisor: what is made from what, in which order things start, and in which they end.
 package final class Daemon: Sendable {

@@ -4,6 +4,7 @@ internal import PiRPC
 internal import RelayModel
 internal import RelayText
 internal import RelayWire
+internal import SessionStates
 
 extension PreparedPrompt {
   /// A prompt with its files turned into text and images. Files that no service prepares are named, with the reason.

@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import RelayModel
+internal import SessionStates
 
 struct StopCommand: ChatCommand {
   let name = "stop"

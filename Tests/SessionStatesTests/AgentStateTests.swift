@@ -1,7 +1,7 @@
 import RelayModel
 import Testing
 
-@testable import AgentSessions
+@testable import SessionStates
 
 @Suite struct AgentStateTests {
   private final class Process {}

@@ -2,7 +2,7 @@ import FoundationEssentials
 import PiRPC
 import Testing
 
-@testable import AgentSessions
+@testable import SessionStates
 
 /// The words for what pi says of retries, compactions and errors.
 @Suite struct NoticeTextTests {

@@ -1,14 +1,16 @@
-internal import PiRPC
+package import PiRPC
 internal import RelayText
 internal import RelayWire
 
 /// The words for pi's rarer events.
-struct NoticeText {
+package struct NoticeText {
   /// The retry in progress, in words.
   private var retry: (why: String, number: String)?
 
+  package init() {}
+
   /// The words for an event; nil for one that is not told like this.
-  mutating func event(for event: PiEvent) -> SessionEvent? {
+  package mutating func event(for event: PiEvent) -> SessionEvent? {
     switch event {
     case .compactionStart: return .progress(.compaction, Self.compacting, isOver: false)
     case .compactionEnd(let aborted, _, let tokens, let error):
@@ -36,10 +38,10 @@ struct NoticeText {
     }
   }
 
-  static let compactionStopped = "🗜️ The compaction was stopped."
-  static let compacting = "🗜️ Compacting the context…"
+  package static let compactionStopped = "🗜️ The compaction was stopped."
+  package static let compacting = "🗜️ Compacting the context…"
 
-  static func compacted(tokensBefore tokens: Int64?, error: String?) -> String {
+  package static func compacted(tokensBefore tokens: Int64?, error: String?) -> String {
     if let error { return "🗜️ Not compacted: \(ServiceError.words(error))" }
     return "🗜️ Context compacted" + (tokens.map { ": it had \(TokenCount($0)) tokens." } ?? ".")
   }

@@ -1,8 +1,8 @@
 import RelayWire
 import Testing
 
-@testable import AgentSessions
 @testable import RelayModel
+@testable import SessionStates
 
 @Suite struct PromptQueueTests {
   private func prompt(_ id: String, instance: String = "fake/default", mayHaveBeenTaken: Bool = false) -> Prompt {

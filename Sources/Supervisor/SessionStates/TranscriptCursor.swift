@@ -1,39 +1,41 @@
-internal import RelayModel
+package import RelayModel
 
 /// The session's place in the agent's transcript, and the messages of earlier processes that were looked up in it. A pure
 /// value.
-struct TranscriptCursor {
+package struct TranscriptCursor {
   /// The last entry when it was last asked for: only newer entries are asked for again.
-  private(set) var lastEntry: String?
+  package private(set) var lastEntry: String?
   /// Of messages that an earlier process may have given to the agent: whether the transcript has them. `nil` before that
   /// has been looked up, which is done before anything new is given.
   private var lookups: [MessageKey: TranscriptLookup]?
 
   /// - Parameter isRestored: an earlier process may have given messages to the agent.
-  init(isRestored: Bool) { lookups = isRestored ? nil : [:] }
+  package init(isRestored: Bool) { lookups = isRestored ? nil : [:] }
 
   /// Continues with the agent of an earlier process.
-  mutating func adopt(lastEntry: String?) {
+  package mutating func adopt(lastEntry: String?) {
     self.lastEntry = lastEntry
     lookups = nil
   }
 
   /// The transcript begins anew.
-  mutating func clear() { lastEntry = nil }
+  package mutating func clear() { lastEntry = nil }
 
   // MARK: - Look-ups
 
-  var isReconciled: Bool { lookups != nil }
+  package var isReconciled: Bool { lookups != nil }
 
-  mutating func reconcile(_ found: [DispatchedMessage: TranscriptLookup]) {
+  package mutating func reconcile(_ found: [DispatchedMessage: TranscriptLookup]) {
     lookups = Dictionary(found.map { ($0.key.message, $0.value) }, uniquingKeysWith: { $1 })
   }
 
   /// Takes the result for a message; it counts once.
-  mutating func takeLookup(of message: MessageKey) -> TranscriptLookup? { lookups?.removeValue(forKey: message) }
+  package mutating func takeLookup(of message: MessageKey) -> TranscriptLookup? {
+    lookups?.removeValue(forKey: message)
+  }
 
   /// A result proves nothing about a message that was given again since.
-  mutating func forgetLookup(of message: MessageKey) { lookups?[message] = nil }
+  package mutating func forgetLookup(of message: MessageKey) { lookups?[message] = nil }
 
   // MARK: - Position
 
@@ -43,7 +45,7 @@ struct TranscriptCursor {
   ///   - leaf: the last entry in the answer.
   ///   - wasRewound: the session had been rewound from elsewhere, and was asked for all entries.
   ///   - isCurrent: the answer is from the process that the session talks to. Another one says nothing about it.
-  mutating func note(leaf: String?, wasRewound: Bool, isCurrent: Bool) -> TranscriptPosition {
+  package mutating func note(leaf: String?, wasRewound: Bool, isCurrent: Bool) -> TranscriptPosition {
     let leaf = leaf ?? (wasRewound ? nil : lastEntry)
     if isCurrent { lastEntry = leaf }
     return leaf.map(TranscriptPosition.after) ?? .empty

@@ -5,8 +5,8 @@ import RelayWire
 import TestSupport
 import Testing
 
-@testable import AgentSessions
 @testable import RelayModel
+@testable import SessionStates
 
 /// The smaller values of a session.
 @Suite struct SessionValuesTests {

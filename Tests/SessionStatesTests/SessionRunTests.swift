@@ -3,8 +3,8 @@ import RelayStore
 import RelayWire
 import Testing
 
-@testable import AgentSessions
 @testable import RelayModel
+@testable import SessionStates
 
 @Suite struct SessionRunTests {
   private func prompt(_ id: String) -> Prompt {

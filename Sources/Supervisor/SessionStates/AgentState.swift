@@ -1,18 +1,18 @@
 internal import AgentRuntime
-internal import RelayModel
+package import RelayModel
 
 /// The state of a session's agent: at most one process, which holds a slot. A pure value.
 ///
 /// - Parameter Process: the connection to a process, compared by identity.
-enum AgentState<Process: AnyObject, Request, Slot> {
+package enum AgentState<Process: AnyObject, Request, Slot> {
   /// A process with the slot that it holds.
-  struct Holder {
-    let process: Process
-    let slot: Slot
+  package struct Holder {
+    package let process: Process
+    package let slot: Slot
   }
 
   /// The step that brings an agent about.
-  enum Start {
+  package enum Start {
     case running(Process)
     /// Wait for the exit of `predecessor`, then for a slot.
     case wait(Request, predecessor: Process?)
@@ -30,7 +30,7 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   /// The process was told to exit. The next one waits for it, since two writers would fork pi's session file.
   case leaving(Process)
 
-  var activity: SessionStatus.Activity {
+  package var activity: SessionStatus.Activity {
     switch self {
     case .stopped, .leaving: .stopped
     case .waiting, .starting: .starting
@@ -41,7 +41,7 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   }
 
   /// The process that the session talks to.
-  var process: Process? {
+  package var process: Process? {
     switch self {
     case .stopped, .waiting, .leaving: nil
     case .starting(_, let process): process
@@ -49,16 +49,16 @@ enum AgentState<Process: AnyObject, Request, Slot> {
     }
   }
 
-  var isIdle: Bool { if case .idle = self { true } else { false } }
+  package var isIdle: Bool { if case .idle = self { true } else { false } }
 
-  var isCompacting: Bool { if case .compacting = self { true } else { false } }
+  package var isCompacting: Bool { if case .compacting = self { true } else { false } }
 
   // MARK: - Starting
 
   /// - Parameters:
   ///   - request: cancels the wait for a slot, which begins now.
   ///   - hasEnded: whether a process has exited.
-  mutating func beginStart(_ request: Request, hasEnded: (Process) -> Bool) -> Start {
+  package mutating func beginStart(_ request: Request, hasEnded: (Process) -> Bool) -> Start {
     if let process, !hasEnded(process) { return .running(process) }
     var predecessor: Process?
     if case .leaving(let process) = self { predecessor = process }
@@ -67,16 +67,16 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   }
 
   /// The request of the wait for a slot.
-  var request: Request? { if case .waiting(let request) = self { request } else { nil } }
+  package var request: Request? { if case .waiting(let request) = self { request } else { nil } }
 
-  mutating func acquired(_ slot: Slot) { self = .starting(slot, nil) }
+  package mutating func acquired(_ slot: Slot) { self = .starting(slot, nil) }
 
-  mutating func launched(_ process: Process) {
+  package mutating func launched(_ process: Process) {
     if case .starting(let slot, _) = self { self = .starting(slot, process) }
   }
 
   /// The process has said that it is ready.
-  mutating func ready(_ process: Process) {
+  package mutating func ready(_ process: Process) {
     switch self {
     case .starting(let slot, let current?) where current === process:
       self = .idle(Holder(process: process, slot: slot))
@@ -87,12 +87,12 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   }
 
   /// The process did not become ready: its exit ends no run, as none has begun.
-  mutating func launchFailed(_ process: Process) {
+  package mutating func launchFailed(_ process: Process) {
     if case .starting(let slot, let current?) = self, current === process { self = .starting(slot, nil) }
   }
 
   /// No agent is being started any more.
-  mutating func startFailed() {
+  package mutating func startFailed() {
     switch self {
     case .waiting, .starting: self = .stopped
     case .stopped, .idle, .working, .compacting, .leaving: break
@@ -100,7 +100,7 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   }
 
   /// Takes over a process that runs already.
-  mutating func adopt(_ process: Process, _ slot: Slot, isWorking: Bool) {
+  package mutating func adopt(_ process: Process, _ slot: Slot, isWorking: Bool) {
     let holder = Holder(process: process, slot: slot)
     self = isWorking ? .working(holder) : .idle(holder)
   }
@@ -108,25 +108,25 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   // MARK: - Working
 
   /// The agent has begun to work on the session's run.
-  mutating func runStarted() { if case .idle(let holder) = self { self = .working(holder) } }
+  package mutating func runStarted() { if case .idle(let holder) = self { self = .working(holder) } }
 
-  mutating func runEnded() { if case .working(let holder) = self { self = .idle(holder) } }
+  package mutating func runEnded() { if case .working(let holder) = self { self = .idle(holder) } }
 
-  mutating func compactionBegan() {
+  package mutating func compactionBegan() {
     switch self {
     case .idle(let holder), .working(let holder): self = .compacting(holder)
     case .stopped, .waiting, .starting, .compacting, .leaving: break
     }
   }
 
-  mutating func compactionEnded() { if case .compacting(let holder) = self { self = .idle(holder) } }
+  package mutating func compactionEnded() { if case .compacting(let holder) = self { self = .idle(holder) } }
 
   // MARK: - Ending
 
   /// The process is told to exit.
   ///
   /// - Returns: the process and its slot; `nil` when there is none.
-  mutating func leave() -> Holder? {
+  package mutating func leave() -> Holder? {
     let holder: Holder
     switch self {
     case .stopped, .waiting, .leaving, .starting(_, nil): return nil
@@ -140,7 +140,7 @@ enum AgentState<Process: AnyObject, Request, Slot> {
   /// A process has exited.
   ///
   /// - Returns: false when it is not the one that the session talks to: that was accounted for.
-  mutating func exited(_ process: Process) -> Bool {
+  package mutating func exited(_ process: Process) -> Bool {
     guard self.process === process else { return false }
     if case .starting(let slot, _) = self { self = .starting(slot, nil) } else { self = .stopped }
     return true

@@ -3,8 +3,8 @@ import ProcessSupervision
 import RelayWire
 import Testing
 
-@testable import AgentSessions
 @testable import RelayModel
+@testable import SessionStates
 
 @Suite struct CurrentWorkTests {
   private func prompt(_ id: String) -> Prompt {

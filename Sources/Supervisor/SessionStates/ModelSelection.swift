@@ -1,18 +1,18 @@
 /// The model of a session: the one that was chosen, and the one that people are shown. A pure value.
-struct ModelSelection: Sendable, Equatable {
+package struct ModelSelection: Sendable, Equatable {
   /// Chosen for this session; otherwise the configured one, or the agent's own.
-  private(set) var chosen: String?
+  package private(set) var chosen: String?
   /// The agent's, as last told, or one that was chosen since.
-  private(set) var shown: String?
+  package private(set) var shown: String?
   /// The running agent does not have the chosen model yet.
-  private(set) var needsRestart = false
+  package private(set) var needsRestart = false
 
-  init(chosen: String?, shown: String?) {
+  package init(chosen: String?, shown: String?) {
     self.chosen = chosen
     self.shown = shown
   }
 
-  mutating func choose(_ model: String, isIdle: Bool) {
+  package mutating func choose(_ model: String, isIdle: Bool) {
     chosen = model
     shown = model
     if !isIdle { needsRestart = true }
@@ -21,7 +21,7 @@ struct ModelSelection: Sendable, Equatable {
   /// Takes the model that the agent names.
   ///
   /// - Returns: whether people are shown another one now.
-  mutating func learn(_ model: String?) -> Bool {
+  package mutating func learn(_ model: String?) -> Bool {
     // Another one has been chosen, which the agent has from its next start on.
     guard !needsRestart, let model, model != shown else { return false }
     shown = model
@@ -29,7 +29,7 @@ struct ModelSelection: Sendable, Equatable {
   }
 
   /// - Returns: whether the agent must be restarted now.
-  mutating func takeRestart() -> Bool {
+  package mutating func takeRestart() -> Bool {
     defer { needsRestart = false }
     return needsRestart
   }

@@ -1,9 +1,9 @@
-internal import PiRPC
-internal import ProcessSupervision
-internal import RelayModel
+package import PiRPC
+package import ProcessSupervision
+package import RelayModel
 
 /// How a run came to its end.
-enum RunEnding: Sendable {
+package enum RunEnding: Sendable {
   case ended(RunEnd)
   /// The agent exited, with its last words.
   case died(TerminationStatus, String?)
@@ -13,14 +13,14 @@ enum RunEnding: Sendable {
 ///
 /// A caller that acts on a run after an `await` names it by its generation, so that nothing meant for one run reaches the
 /// next.
-struct CurrentWork {
+package struct CurrentWork {
   /// Names one run of a session.
-  struct Generation: Sendable, Hashable {
+  package struct Generation: Sendable, Hashable {
     fileprivate var number = 0
   }
 
   /// Names a moment in which a run seemed to be over.
-  struct QuietMoment: Sendable, Hashable {
+  package struct QuietMoment: Sendable, Hashable {
     fileprivate let generation: Generation
     fileprivate let number: Int
   }
@@ -41,27 +41,29 @@ struct CurrentWork {
   private var work = Work.nothing
   private var end = End.open
   /// Of the run in progress, or of the last one.
-  private(set) var generation = Generation()
+  package private(set) var generation = Generation()
   /// Counts the signs that a run goes on, so that an old quiet moment does not end it.
   private var signsOfWork = 0
 
-  var isNothing: Bool { if case .nothing = work { true } else { false } }
+  package init() {}
+
+  package var isNothing: Bool { if case .nothing = work { true } else { false } }
 
   /// The run in progress. It can be changed in place only: a run begins with `begin` and ends with `finish`.
-  var run: SessionRun? {
+  package var run: SessionRun? {
     get { if case .run(let run) = work { run } else { nil } }
     set { if let newValue, case .run = work { work = .run(newValue) } }
   }
 
   /// The run of a generation, while it is in progress.
-  func run(_ generation: Generation) -> SessionRun? { generation == self.generation ? run : nil }
+  package func run(_ generation: Generation) -> SessionRun? { generation == self.generation ? run : nil }
 
   // MARK: - Beginning and finishing
 
-  mutating func begin(_ prompt: Prompt, now: Duration) { begin(SessionRun(prompt: prompt, began: now)) }
+  package mutating func begin(_ prompt: Prompt, now: Duration) { begin(SessionRun(prompt: prompt, began: now)) }
 
   /// Continues a run that an earlier process has handed over.
-  mutating func adopt(_ run: SessionRun, now: Duration) {
+  package mutating func adopt(_ run: SessionRun, now: Duration) {
     var run = run
     run.adopt(now: now)
     begin(run)
@@ -73,15 +75,15 @@ struct CurrentWork {
     forgetEnd()
   }
 
-  mutating func beginCompaction() { work = .compaction(isStopped: false) }
+  package mutating func beginCompaction() { work = .compaction(isStopped: false) }
 
-  var isCompactionStopped: Bool { if case .compaction(true) = work { true } else { false } }
+  package var isCompactionStopped: Bool { if case .compaction(true) = work { true } else { false } }
 
   /// The work is over, or left to others.
-  mutating func finish() { work = .nothing }
+  package mutating func finish() { work = .nothing }
 
   /// Stops the work: a step that has not reached the agent yet ends with this.
-  mutating func stop() -> Session.Stopping {
+  package mutating func stop() -> StoppedWork {
     switch work {
     case .nothing: return .nothing
     case .run:
@@ -96,21 +98,21 @@ struct CurrentWork {
   // MARK: - The end of a run
 
   /// A run has ended, and its owner has not been told yet.
-  var hasReportedEnd: Bool { if case .reported = end { true } else { false } }
+  package var hasReportedEnd: Bool { if case .reported = end { true } else { false } }
 
   /// The owner of the run waits for its end.
-  var isEndAwaited: Bool { if case .awaited = end { true } else { false } }
+  package var isEndAwaited: Bool { if case .awaited = end { true } else { false } }
 
   /// An end that an earlier attempt has reported says nothing about the next one.
-  mutating func forgetEnd() { if hasReportedEnd { end = .open } }
+  package mutating func forgetEnd() { if hasReportedEnd { end = .open } }
 
   /// Resumes the waiter with the end of the run, at once if that was reported before.
-  mutating func awaitEnd(_ waiter: CheckedContinuation<RunEnding, Never>) {
+  package mutating func awaitEnd(_ waiter: CheckedContinuation<RunEnding, Never>) {
     if case .reported(let ending) = end { waiter.resume(returning: ending) } else { end = .awaited(waiter) }
   }
 
   /// Reports the end of the run in progress.
-  mutating func reportEnd(_ ending: RunEnding) {
+  package mutating func reportEnd(_ ending: RunEnding) {
     // Before a message is written to pi only pi's exit ends its run: pi may work on something of its own.
     if case .ended = ending, run?.isGiven != true { return }
     if case .awaited(let waiter) = end {
@@ -126,19 +128,19 @@ struct CurrentWork {
   /// Takes an event; says whether the run is over.
   ///
   /// - Parameter settles: whether this pi says `agent_settled`; `nil` while unknown.
-  mutating func take(_ event: PiEvent, settles: Bool?) -> SessionRun.Verdict {
+  package mutating func take(_ event: PiEvent, settles: Bool?) -> SessionRun.Verdict {
     if SessionRun.continues(event) { signsOfWork += 1 }
     return run?.take(event, settles: settles) ?? .goesOn
   }
 
   /// Begins a moment after which the run is over unless the agent shows that it goes on.
-  mutating func beginQuietMoment() -> QuietMoment {
+  package mutating func beginQuietMoment() -> QuietMoment {
     signsOfWork += 1
     return QuietMoment(generation: generation, number: signsOfWork)
   }
 
   /// Reports the end of the run if nothing has shown since that it goes on.
-  mutating func endQuietMoment(_ moment: QuietMoment) {
+  package mutating func endQuietMoment(_ moment: QuietMoment) {
     guard moment.number == signsOfWork, let run = run(moment.generation) else { return }
     reportEnd(.ended(run.end))
   }

@@ -1,35 +1,42 @@
 internal import DequeModule
-internal import RelayModel
+package import RelayModel
 
 /// The work that waits in a session: messages, which can still be changed, and compactions. A pure value.
-struct PromptQueue: Sendable {
-  struct Compaction: Sendable {
-    let instructions: String?
+package struct PromptQueue: Sendable {
+  package struct Compaction: Sendable {
+    package let instructions: String?
     /// Takes the words for the person who asked; `nil` when the daemon ends first.
-    let answer: @Sendable (String?) -> Void
+    package let answer: @Sendable (String?) -> Void
+
+    package init(instructions: String?, answer: @escaping @Sendable (String?) -> Void) {
+      self.instructions = instructions
+      self.answer = answer
+    }
   }
 
-  enum Work: Sendable {
+  package enum Work: Sendable {
     case prompt(Prompt)
     case compaction(Compaction)
   }
 
   private var work: Deque<Work> = []
 
-  var count: Int { work.count }
+  package init() {}
 
-  var isEmpty: Bool { work.isEmpty }
+  package var count: Int { work.count }
 
-  var hasCompaction: Bool { work.contains { if case .compaction = $0 { true } else { false } } }
+  package var isEmpty: Bool { work.isEmpty }
+
+  package var hasCompaction: Bool { work.contains { if case .compaction = $0 { true } else { false } } }
 
   /// The keys of the messages, in order.
-  var keys: [MessageKey] { work.compactMap { if case .prompt(let prompt) = $0 { prompt.key } else { nil } } }
+  package var keys: [MessageKey] { work.compactMap { if case .prompt(let prompt) = $0 { prompt.key } else { nil } } }
 
   /// Takes a message.
   ///
   /// - Parameter limit: the number of waiting items from which on a message is refused that was not accepted before.
   /// - Returns: false when it was refused.
-  mutating func enqueue(_ prompt: Prompt, limit: Int) -> Bool {
+  package mutating func enqueue(_ prompt: Prompt, limit: Int) -> Bool {
     var prompt = prompt
     prompt.life.take(work.count < limit ? .enqueued : .queueFull)
     guard prompt.life.state == .queued else { return false }
@@ -37,22 +44,22 @@ struct PromptQueue: Sendable {
     return true
   }
 
-  mutating func enqueue(_ compaction: Compaction) { work.append(.compaction(compaction)) }
+  package mutating func enqueue(_ compaction: Compaction) { work.append(.compaction(compaction)) }
 
   /// Puts messages at the front, which keep their order.
-  mutating func prepend(_ prompts: [Prompt]) {
+  package mutating func prepend(_ prompts: [Prompt]) {
     for prompt in prompts.reversed() { work.prepend(.prompt(prompt)) }
   }
 
-  mutating func popFirst() -> Work? { work.popFirst() }
+  package mutating func popFirst() -> Work? { work.popFirst() }
 
-  mutating func removeAll() -> [Work] {
+  package mutating func removeAll() -> [Work] {
     defer { work = [] }
     return Array(work)
   }
 
   /// Takes out the messages of one instance of a messenger.
-  mutating func removeAll(of instance: String) -> [Prompt] {
+  package mutating func removeAll(of instance: String) -> [Prompt] {
     var removed: [Prompt] = []
     work.removeAll { one in
       guard case .prompt(let prompt) = one, prompt.key.conversation.instance == instance else { return false }
@@ -62,10 +69,10 @@ struct PromptQueue: Sendable {
     return removed
   }
 
-  func contains(_ key: MessageKey) -> Bool { index(of: key) != nil }
+  package func contains(_ key: MessageKey) -> Bool { index(of: key) != nil }
 
   /// Replaces the text of a waiting message; `nil` when there is none.
-  mutating func replace(_ key: MessageKey, text: String, typed: String) -> Session.Change? {
+  package mutating func replace(_ key: MessageKey, text: String, typed: String) -> MessageChange? {
     guard let index = index(of: key), case .prompt(var prompt) = work[index] else { return nil }
     let change = prompt.replace(text: text, typed: typed)
     work[index] = .prompt(prompt)
@@ -73,7 +80,7 @@ struct PromptQueue: Sendable {
   }
 
   /// Withdraws a waiting message; `nil` when there is none.
-  mutating func withdraw(_ key: MessageKey) -> Session.Change? {
+  package mutating func withdraw(_ key: MessageKey) -> MessageChange? {
     guard let index = index(of: key), case .prompt(var prompt) = work[index] else { return nil }
     if prompt.life.take(.withdrawn)?.isTooLate == true {
       work[index] = .prompt(prompt)
@@ -90,7 +97,7 @@ struct PromptQueue: Sendable {
 
 extension Prompt {
   /// Replaces the text of a message that the agent does not have yet.
-  mutating func replace(text: String, typed: String) -> Session.Change {
+  package mutating func replace(text: String, typed: String) -> MessageChange {
     guard life.isEditable else { return .tooLate }
     guard self.typed != typed else { return .unchanged }
     self.text = text
@@ -101,7 +108,7 @@ extension Prompt {
   /// Aborts a message that waits, or was steered.
   ///
   /// - Returns: its end; `nil` when it has none.
-  mutating func abort() -> Conclusion? {
+  package mutating func abort() -> Conclusion? {
     guard case .end(let conclusion)? = life.take(.aborted)?.next else { return nil }
     return conclusion
   }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AgentSessions
+@testable import SessionStates
 
 @Suite struct SessionPhaseTests {
   private static let all: [SessionPhase] = [

@@ -1,39 +1,39 @@
-internal import PiRPC
-internal import RelayModel
+package import PiRPC
+package import RelayModel
 internal import RelayStore
 
 /// The run that a prompt started, as far as it is known. A pure value: the session feeds it the events of pi.
-struct SessionRun: Codable {
-  enum Verdict: Equatable {
+package struct SessionRun: Codable {
+  package enum Verdict: Equatable {
     case goesOn
     /// Over, unless pi starts something by itself within a moment: older releases do not say.
     case overUnlessContinued
     case over(RunEnd)
   }
 
-  var prompt: Prompt
+  package var prompt: Prompt
   /// It may have been written to pi's input.
-  var isGiven = false
+  package var isGiven = false
   /// pi took the message: its own copy of it was seen.
-  private(set) var accepted = false
-  private(set) var started = false
+  package private(set) var accepted = false
+  package private(set) var started = false
   /// pi has answered the prompt; a run may or may not follow.
-  var isAnswered = false
+  package var isAnswered = false
   /// pi has ended a turn of the run and said nothing further: it may be idle.
   private var hasEnded = false
   /// Steering messages written to pi and not yet seen in the session, in order.
-  private(set) var steering: [Steered] = []
+  package private(set) var steering: [Steered] = []
   /// Messages of the user that pi has added to the run and that are none of `steering` as it was written: an extension
   /// of pi may change what it is given, and may add messages of its own.
-  private(set) var unknownUserMessages = 0
+  package private(set) var unknownUserMessages = 0
   /// The run is being stopped.
-  var aborting: Bool { prompt.life.evidence.interruption == .aborting }
+  package var aborting: Bool { prompt.life.evidence.interruption == .aborting }
   private var lastStop = Stop()
 
-  struct Steered: Codable {
-    var prompt: Prompt
+  package struct Steered: Codable {
+    package var prompt: Prompt
     /// The text as it was written to pi.
-    let text: String
+    package let text: String
   }
 
   private struct Stop: Codable {
@@ -42,35 +42,35 @@ struct SessionRun: Codable {
   }
 
   /// Pi would take a steering message into this run.
-  var takesSteering: Bool { started && !hasEnded && !aborting }
+  package var takesSteering: Bool { started && !hasEnded && !aborting }
 
   /// When this process began to follow the run, on its own clock.
   private var began: Duration
   /// How long earlier processes had followed the run.
   private var spent: Duration = .zero
 
-  init(prompt: Prompt, began: Duration = .zero) {
+  package init(prompt: Prompt, began: Duration = .zero) {
     self.prompt = prompt
     self.began = began
   }
 
   /// How much of a limit on the run's time is left.
-  func timeLeft(of limit: Duration, now: Duration) -> Duration { max(.zero, limit - spent - (now - began)) }
+  package func timeLeft(of limit: Duration, now: Duration) -> Duration { max(.zero, limit - spent - (now - began)) }
 
   /// The run as the next process goes on with it.
-  func handedOver(now: Duration) -> SessionRun {
+  package func handedOver(now: Duration) -> SessionRun {
     var run = self
     run.spent += now - began
     return run
   }
 
   /// Begins to follow a run that an earlier process has handed over.
-  mutating func adopt(now: Duration) { began = now }
+  package mutating func adopt(now: Duration) { began = now }
 
   /// Takes an event; says whether the run is over.
   ///
   /// - Parameter settles: whether this pi says `agent_settled`; nil while unknown.
-  mutating func take(_ event: PiEvent, settles: Bool?) -> Verdict {
+  package mutating func take(_ event: PiEvent, settles: Bool?) -> Verdict {
     if case .agentEnd = event { hasEnded = true }
     if Self.continues(event) { hasEnded = false }
     switch event {
@@ -99,32 +99,32 @@ struct SessionRun: Codable {
 
   // MARK: - Steering
 
-  mutating func steer(_ prompt: Prompt, text: String) { steering.append(Steered(prompt: prompt, text: text)) }
+  package mutating func steer(_ prompt: Prompt, text: String) { steering.append(Steered(prompt: prompt, text: text)) }
 
-  func steered(_ key: MessageKey) -> Prompt? { steering.first { $0.prompt.key == key }?.prompt }
+  package func steered(_ key: MessageKey) -> Prompt? { steering.first { $0.prompt.key == key }?.prompt }
 
   /// Takes a steering message back, should the run turn out not to take it; false where there is none.
-  mutating func withdrawSteering(_ key: MessageKey) -> Bool {
+  package mutating func withdrawSteering(_ key: MessageKey) -> Bool {
     guard let index = steering.firstIndex(where: { $0.prompt.key == key }) else { return false }
     steering[index].prompt.life.take(.withdrawn)
     return true
   }
 
   /// Takes a steering message out that pi has refused.
-  mutating func removeSteering(_ key: MessageKey) -> Prompt? {
+  package mutating func removeSteering(_ key: MessageKey) -> Prompt? {
     steering.firstIndex { $0.prompt.key == key }.map { steering.remove(at: $0).prompt }
   }
 
   /// A steering message that the run was not seen to take.
-  struct Leftover {
-    var prompt: Prompt
+  package struct Leftover {
+    package var prompt: Prompt
     /// The run took a message that may be this one, changed by an extension.
-    var mayBeTaken: Bool
+    package var mayBeTaken: Bool
   }
 
   /// Takes all steering messages out that pi was not seen to take. Where pi has added messages that are none of ours as
   /// they were written, as many of the first may be among them.
-  mutating func removeSteering() -> [Leftover] {
+  package mutating func removeSteering() -> [Leftover] {
     defer {
       steering = []
       unknownUserMessages = 0
@@ -133,7 +133,7 @@ struct SessionRun: Codable {
   }
 
   /// The message that the last unknown message of the user may have been, changed by an extension.
-  var mayBeTaken: Prompt? {
+  package var mayBeTaken: Prompt? {
     unknownUserMessages > 0 && unknownUserMessages <= steering.count ? steering[unknownUserMessages - 1].prompt : nil
   }
 
@@ -147,7 +147,7 @@ struct SessionRun: Codable {
   }
 
   /// The run has ended by itself: pi took as many of the first messages as it has added unknown ones.
-  mutating func creditUnknownUserMessages() {
+  package mutating func creditUnknownUserMessages() {
     let count = min(unknownUserMessages, steering.count)
     taken += steering.prefix(count).map(\.prompt)
     steering.removeFirst(count)
@@ -155,15 +155,15 @@ struct SessionRun: Codable {
   }
 
   /// Steering messages that pi has taken since last asked.
-  private(set) var taken: [Prompt] = []
+  package private(set) var taken: [Prompt] = []
 
-  mutating func takeTaken() -> [Prompt] {
+  package mutating func takeTaken() -> [Prompt] {
     defer { taken = [] }
     return taken
   }
 
   /// How it ended, judged by the last message of the agent.
-  var end: RunEnd {
+  package var end: RunEnd {
     switch lastStop.reason {
     case "aborted": .aborted
     case "error" where !aborting:
@@ -173,7 +173,7 @@ struct SessionRun: Codable {
   }
 
   /// An event shows that a run which seemed over goes on.
-  static func continues(_ event: PiEvent) -> Bool {
+  package static func continues(_ event: PiEvent) -> Bool {
     switch event {
     case .agentStart, .retryStart, .compactionStart: true
     default: false

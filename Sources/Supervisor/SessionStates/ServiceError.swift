@@ -1,9 +1,9 @@
 internal import RelayWire
 
 /// The words of a model service's error, which pi passes on as the service wrote it: often a status and JSON.
-enum ServiceError {
+package enum ServiceError {
   /// The message inside the error's JSON, without a status before it; the error itself where it holds none.
-  static func words(_ error: String) -> String {
+  package static func words(_ error: String) -> String {
     guard let start = error.firstIndex(where: { $0 == "{" || $0 == "[" }),
       let end = error.lastIndex(where: { $0 == "}" || $0 == "]" }), start < end,
       let value = try? JSONCoding.decode(JSONValue.self, from: Array(error[start...end].utf8)),

@@ -1,5 +1,5 @@
 /// The phase of a session's life. It takes work while it is open.
-enum SessionPhase: Sendable, Hashable {
+package enum SessionPhase: Sendable, Hashable {
   case open
   /// The daemon is about to stop: work that cannot begin any more is left to the next daemon.
   case shutdownAnnounced
@@ -10,12 +10,12 @@ enum SessionPhase: Sendable, Hashable {
   /// The loop of work has ended.
   case finished(forShutdown: Bool)
 
-  enum Event: Sendable, CaseIterable { case closed, shutdownAnnounced, shutDown, workEnded }
+  package enum Event: Sendable, CaseIterable { case closed, shutdownAnnounced, shutDown, workEnded }
 
-  var isOpen: Bool { self == .open || self == .shutdownAnnounced }
+  package var isOpen: Bool { self == .open || self == .shutdownAnnounced }
 
   /// Messages are left to the next daemon.
-  var isForShutdown: Bool {
+  package var isForShutdown: Bool {
     switch self {
     case .open, .closing: false
     case .shutdownAnnounced, .shuttingDown: true
@@ -23,9 +23,9 @@ enum SessionPhase: Sendable, Hashable {
     }
   }
 
-  var isFinished: Bool { if case .finished = self { true } else { false } }
+  package var isFinished: Bool { if case .finished = self { true } else { false } }
 
-  mutating func take(_ event: Event) {
+  package mutating func take(_ event: Event) {
     self =
       switch event {
       case .workEnded: .finished(forShutdown: isForShutdown)
