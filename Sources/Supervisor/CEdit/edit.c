@@ -18,8 +18,7 @@ static int hidden;
 static int active;
 // The last line was entered and nothing typed since: libedit still holds the old line until the next key.
 static int entered;
-// The entered line, until libedit has the terminal in its own mode again. Before that a key is lost that answers what the line
-// brings about.
+// The entered line, until the terminal is in libedit's mode again.
 static char *entered_line;
 
 static void take_line(char *text) {
@@ -73,6 +72,9 @@ void relay_edit_read(void) {
     if (!entered_line) return;
     char *line = entered_line;
     entered_line = NULL;
+    // libedit has left the terminal in the shell's mode, in which a key such as Ctrl-D would be lost.
+    rl_callback_handler_install(prompt_text, take_line);
+    fflush(stdout);
     if (on_line) on_line(line);
     free(line);
 }
