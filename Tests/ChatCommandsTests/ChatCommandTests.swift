@@ -108,8 +108,8 @@ private final class FakeContext: CommandContext {
   @Test func `a thread is opened in a channel only, under the session's name or its folder's`() async {
     #expect(await run("/spawn x", FakeContext(threads: true))?.contains("only in a channel") == true)
     #expect(await run("/spawn x", FakeContext(kind: .channel))?.contains("only in a channel") == true)
-    let channel = FakeContext(kind: .channel, threads: true, admitted: ["/work/app": "/srv/app"])
-    #expect(await run("/spawn --in /work/app -- fix it", channel) == "Opened app.")
+    let channel = FakeContext(kind: .channel, threads: true, admitted: ["/code/app": "/srv/app"])
+    #expect(await run("/spawn --in /code/app -- fix it", channel) == "Opened app.")
     #expect(await run("/spawn two words", channel) == "Opened two words.")
     let opened = channel.opened.withLock { $0.map(\.0) }
     #expect(opened.map(\.folder) == ["/srv/app", nil])
