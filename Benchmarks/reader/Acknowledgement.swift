@@ -110,8 +110,8 @@ enum Acknowledgement {
     try await store.recordOutbound(
       [OutboundRecord(key: answer.key, conversation: conversation, request: .message(answer))],
       ending: MessageEnd(key, .ran), closing: nil)
-    store.settleOutboundSoon(answer.key, .sent(message: "m\(number)"))
-    store.outcomeToldSoon(key)
+    store.scheduleSettleOutbound(answer.key, .sent(message: "m\(number)"))
+    store.scheduleOutcomeTold(key)
   }
 
   /// The median of bare appends of 300 bytes with fdatasync, in microseconds, and how many commits of one row a second

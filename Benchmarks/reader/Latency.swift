@@ -93,7 +93,7 @@ enum Latency {
     var ages: [Int] = []
     var result = ""
     // Between one change of the text and the next.
-    var (last, longestSilence) = (0, 0)
+    var (last, maximumSilence) = (0, 0)
     while true {
       let count = read(0, &buffer, buffer.count)
       let arrived = now()
@@ -111,12 +111,12 @@ enum Latency {
             if last == 0 {
               save("", to: result + ".started")
             } else {
-              longestSilence = max(longestSilence, arrived - last)
+              maximumSilence = max(maximumSilence, arrived - last)
             }
             last = arrived
           case "message.settled":
             guard !ages.isEmpty else { return }
-            save("\(Double(ages.sorted()[ages.count / 2]) / 1_000) \(Double(longestSilence) / 1e6)", to: result)
+            save("\(Double(ages.sorted()[ages.count / 2]) / 1_000) \(Double(maximumSilence) / 1e6)", to: result)
           default: break
           }
         }

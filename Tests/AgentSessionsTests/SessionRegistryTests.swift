@@ -19,9 +19,9 @@ import Testing
     _ body: (SessionRegistry, SQLiteStore, TemporaryFolder) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
-    let folders = HomeDirectory(home: folder.path + "/home")
-    try folders.prepare()
-    let store = try SQLiteStore(path: folders.database)
+    let home = HomeDirectory(path: folder.path + "/home")
+    try home.prepare()
+    let store = try SQLiteStore(path: home.database)
     for (id, role) in [("a", nil), ("b", nil), ("c", SessionRole.assistant)] {
       try await store.saveSession(
         SessionRecord(
@@ -32,8 +32,8 @@ import Testing
     let probe = AgentLocator(
       configured: "/nowhere/pi", demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
     let dependencies = SessionDependencies(
-      folders: folders, guardian: nil, environment: environment, store: store,
-      timekeeper: Timekeeper(clock: ContinuousClock(), wallTime: { clock.now }), logLimits: .init(),
+      home: home, guardian: nil, environment: environment, store: store,
+      timeSource: TimeSource(clock: ContinuousClock(), wallTime: { clock.now }), logLimits: .init(),
       places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let profile = SessionProfile(

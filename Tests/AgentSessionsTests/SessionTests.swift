@@ -28,14 +28,14 @@ import Testing
     _ body: (Session, Mailbox<SessionEvent>) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
-    let folders = HomeDirectory(home: folder.path + "/home")
-    try folders.prepare()
-    let store = try SQLiteStore(path: folders.database)
+    let home = HomeDirectory(path: folder.path + "/home")
+    try home.prepare()
+    let store = try SQLiteStore(path: home.database)
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
     let probe = AgentLocator(
       configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
     let dependencies = SessionDependencies(
-      folders: folders, guardian: nil, environment: environment, store: store, timekeeper: .system,
+      home: home, guardian: nil, environment: environment, store: store, timeSource: .system,
       logLimits: .init(), places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let events = Mailbox<SessionEvent>()

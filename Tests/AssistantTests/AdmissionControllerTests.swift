@@ -16,7 +16,7 @@ import Testing
     var settings = Config.Assistant()
     change(&settings)
     return AdmissionController(
-      settings, Timekeeper(clock: clock), logger: .lines { [lines] line in lines.withLock { $0.append(line) } })
+      settings, TimeSource(clock: clock), logger: .lines { [lines] line in lines.withLock { $0.append(line) } })
   }
 
   private func key(_ id: Int, in conversation: String = "c") -> MessageKey {

@@ -55,12 +55,12 @@ private final class FakeHost: AssistantHost {
     _ body: (Fixture) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
-    let folders = HomeDirectory(home: folder.path + "/home")
-    try folders.prepare()
-    let store = try SQLiteStore(path: folders.database)
+    let home = HomeDirectory(path: folder.path + "/home")
+    try home.prepare()
+    let store = try SQLiteStore(path: home.database)
     let clock = ManualClock()
-    let start = Timekeeper.systemWallTime()
-    let timekeeper = Timekeeper(clock: clock) { start + clock.elapsed / .seconds(1) }
+    let start = TimeSource.systemWallTime()
+    let timeSource = TimeSource(clock: clock) { start + clock.elapsed / .seconds(1) }
     let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
     func agents(_ configured: String?, _ more: [String: String]) -> AgentResolver {
       AgentResolver(
@@ -68,7 +68,7 @@ private final class FakeHost: AssistantHost {
           configured: configured, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock()))
     }
     let dependencies = SessionDependencies(
-      folders: folders, guardian: nil, environment: environment, store: store, timekeeper: timekeeper,
+      home: home, guardian: nil, environment: environment, store: store, timeSource: timeSource,
       logLimits: .init(), places: AgentSlots(maximum: 8, maximumStarting: 8), agents: agents(nil, [:]),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     var config = Config()
@@ -80,9 +80,9 @@ private final class FakeHost: AssistantHost {
     let sessions = SessionRegistry(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
       assistants: setup.profile)
-    let admission = AdmissionController(config.assistant, timekeeper, logger: .lines { _ in })
+    let admission = AdmissionController(config.assistant, timeSource, logger: .lines { _ in })
     let scheduler = AssistantScheduler(
-      setup, sessions: sessions, admission: admission, timekeeper: timekeeper, logger: .lines { _ in })
+      setup, sessions: sessions, admission: admission, timeSource: timeSource, logger: .lines { _ in })
     let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     let session = await sessions.create(
       name: "a", directory: folder.path, role: .assistant, home: key, emit: { _, _ in })

@@ -29,7 +29,7 @@ import Testing
 
   @Test func `files are not prepared while no service is there, and text is split plainly`() async throws {
     let clock = ManualClock()
-    let services = Services(folders: HomeDirectory(home: "/nowhere"), clock: clock, logger: .lines { _ in })
+    let services = Services(home: HomeDirectory(path: "/nowhere"), clock: clock, logger: .lines { _ in })
     async let prepared = services.prepare(
       [Attachment(id: "1", name: "a.txt", path: "/a.txt")], of: "message", spoolFolder: "/", proxy: nil, hosts: nil)
     await clock.sleepers(1)

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test func `fifty requests a second are the most`() {
-    var limits = RESTClient.usualLimits
+    var limits = RESTClient.defaultLimits
     for number in 0..<50 { limits.began(Route.createMessage(in: "\(number)").lane, now: .milliseconds(number)) }
     // Requests that go out evenly may arrive in a bunch, so the wait is somewhat more than a second.
     #expect(limits.wait(for: Route.me.lane, now: .milliseconds(60)) == .milliseconds(1_090))

@@ -18,7 +18,7 @@ import Testing
   private func killEverywhere(_ command: [String], _ relay: RelayFixture) async throws {
     let library = try await Interposer.build(in: folder.path)
     let kept = folder.path + "/kept"
-    try FileManager.default.copyItem(atPath: relay.folders.state, toPath: kept)
+    try FileManager.default.copyItem(atPath: relay.home.state, toPath: kept)
     let whole = try Killpoint(library: library)
     let run = try await relay.command(command, with: whole.daemonAlone)
     #expect(run.exit == .exited(0), "\(run.errors)")
@@ -26,8 +26,8 @@ import Testing
     try #require(last > 20)
     // Most of them make the new database; the last dozen put it in its place.
     for boundary in Array(stride(from: 1, to: last - 12, by: max(1, last / 12))) + Array(last - 12...last) {
-      try FileManager.default.removeItem(atPath: relay.folders.state)
-      try FileManager.default.copyItem(atPath: kept, toPath: relay.folders.state)
+      try FileManager.default.removeItem(atPath: relay.home.state)
+      try FileManager.default.copyItem(atPath: kept, toPath: relay.home.state)
       let killpoint = try Killpoint(library: library)
       killpoint.arm(.daemon, at: boundary)
       _ = try await relay.command(command, with: killpoint.daemonAlone)
@@ -41,20 +41,20 @@ import Testing
   private func look(_ command: [String], _ relay: RelayFixture, _ kept: String, _ when: Comment) async throws {
     let before = FileManager.default.contents(atPath: "\(kept)/relay.db")
     if try await relay.command("doctor").output.contains(where: { $0.contains("relay.db is damaged") }) {
-      #expect(FileManager.default.contents(atPath: relay.folders.database) == before, when)
+      #expect(FileManager.default.contents(atPath: relay.home.database) == before, when)
       #expect(try await relay.command(command).exit == .exited(0), when)
     }
     try await relay.start()
     let isFirstKnown = try await !relay.messenger.say("hello", id: "1").stored
     #expect(isFirstKnown, when)
     let isSecondKnown = try await !relay.messenger.say("more", id: "2").stored
-    let names = try FileManager.default.contentsOfDirectory(atPath: relay.folders.state)
+    let names = try FileManager.default.contentsOfDirectory(atPath: relay.home.state)
     #expect(!names.contains { $0.contains(".building-") || $0.contains(".ready.") }, when)
     if isSecondKnown {
       #expect(command.first == "restore", when)
     } else {
       let old = try #require(names.first { $0.hasPrefix("relay.db.") && !$0.hasSuffix("-wal") }, when)
-      #expect(FileManager.default.contents(atPath: "\(relay.folders.state)/\(old)") == before, when)
+      #expect(FileManager.default.contents(atPath: "\(relay.home.state)/\(old)") == before, when)
       #expect(names.contains(old + "-wal") == (access(kept + "/relay.db-wal", F_OK) == 0), when)
     }
     _ = await relay.stop()
@@ -83,7 +83,7 @@ import Testing
       _ = await relay.messenger.waitForOutcome(of: "1")
       _ = await relay.stop()
       // The free pages' list: no row is concerned, and yet SQLite calls it damaged.
-      let file = open(relay.folders.database, O_WRONLY | O_CLOEXEC)
+      let file = open(relay.home.database, O_WRONLY | O_CLOEXEC)
       let nonsense: [UInt8] = [0, 0, 0, 9]
       #expect(pwrite(file, nonsense, nonsense.count, 32) == 4 && pwrite(file, nonsense, nonsense.count, 36) == 4)
       close(file)

@@ -142,7 +142,7 @@ extension EndToEnd {
         _ = await relay.stop()
         let here = Conversation(id: "c1", kind: .channel)
         let key = ConversationKey(instance: "fake/default", conversation: here.id)
-        try await SQLiteStore(path: relay.folders.database).bind(
+        try await SQLiteStore(path: relay.home.database).bind(
           Binding(key: key, conversation: here, session: owners), because: nil)
         try await relay.start()
         let guest = Sender(id: "u1", name: "Ann")

@@ -57,7 +57,7 @@ extension EndToEnd {
 
     @Test func `a configuration that cannot be read is not taken for none`() async throws {
       let home = scratch.path + "/home"
-      try HomeDirectory(home: home).prepare()
+      try HomeDirectory(path: home).prepare()
       symlink("relay.yaml", home + "/relay.yaml")
       expectRefusal(try await relay(["start"]), "\(home)/relay.yaml cannot be read", status: 3)
       unlink(home + "/relay.yaml")
@@ -67,7 +67,7 @@ extension EndToEnd {
 
     @Test func `wrong YAML is named by file, line and column`() async throws {
       let home = scratch.path + "/home"
-      try HomeDirectory(home: home).prepare()
+      try HomeDirectory(path: home).prepare()
       try scratch.write("home/relay.yaml", "messengers:\n  fake: [\n")
       expectRefusal(try await relay(["start"]), "\(home)/relay.yaml:3:1: ", status: 3)
       try scratch.write("home/relay.yaml", "sesions: {}\n")
@@ -149,7 +149,7 @@ extension EndToEnd {
     }
 
     @Test func `a configured pi that is not there is an error, not a demo`() async throws {
-      try HomeDirectory(home: scratch.path + "/home").prepare()
+      try HomeDirectory(path: scratch.path + "/home").prepare()
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(said.exit == .exited(1))
@@ -160,7 +160,7 @@ extension EndToEnd {
       async throws
     {
       try await RelayFixture.run { relay in
-        let plugins = relay.folders.plugins
+        let plugins = relay.home.plugins
         mkdir(plugins + "/x-folder", 0o755)
         try Data("#!/no/such/interpreter\n".utf8).write(to: URL(filePath: plugins + "/x-script.tmp"))
         chmod(plugins + "/x-script.tmp", 0o755)
@@ -178,9 +178,8 @@ extension EndToEnd {
     }
 
     @Test func `a terminal that has stopped holds up nothing but its own lines`() async throws {
-      let home = scratch.path + "/home"
-      let folders = HomeDirectory(home: home)
-      try folders.prepare()
+      let home = HomeDirectory(path: scratch.path + "/home")
+      try home.prepare()
       // Far more than a pipe holds, each life of it.
       try scratch.write(
         "home/plugins/x-noisy", "#!/bin/sh\nfor i in $(seq 19); do printf '%04000d\\n' $i; done\n", executable: true)
@@ -188,7 +187,7 @@ extension EndToEnd {
       let (child, pipes) = try ChildProcess.spawn(
         .init(
           name: "pi-relayd", path: Built.executable("pi-relayd"), arguments: ["start"],
-          environment: ["PI_RELAY_HOME": home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]), guardian: nil)
+          environment: ["PI_RELAY_HOME": home.path, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]), guardian: nil)
       // Standard error is never read.
       var restarts = 0
       while restarts < 100, !Task.isCancelled {
@@ -206,7 +205,7 @@ extension EndToEnd {
 
     @Test func `a removed plugin folder is noticed again when it is back`() async throws {
       try await RelayFixture.run { relay in
-        let plugins = relay.folders.plugins
+        let plugins = relay.home.plugins
         try FileManager.default.removeItem(atPath: plugins)
         try await relay.waitForStatus { status in status.problems.contains { $0.contains("cannot be read") } }
         mkdir(plugins, 0o700)
@@ -254,7 +253,7 @@ extension EndToEnd {
       async throws
     {
       let home = scratch.path + "/home"
-      try HomeDirectory(home: home).prepare()
+      try HomeDirectory(path: home).prepare()
       #expect(try await relay(["setup"]).output.first?.hasPrefix("Installed: discord, irc.") == true)
       expectRefusal(try await relay(["setup", "echo"]), "there is no messenger echo. Installed: discord, irc.")
       try scratch.write("home/plugins/echo", "#!/bin/sh\n", executable: true)
@@ -275,16 +274,16 @@ extension EndToEnd {
     @Test func `a disk that is full for logs is told, and everything else goes on`() async throws {
       try await RelayFixture.run { relay in
         for name in ["x-floods", "pi-relayd"] {
-          unlink(relay.folders.log(name))
-          symlink("/dev/full", relay.folders.log(name))
+          unlink(relay.home.log(name))
+          symlink("/dev/full", relay.home.log(name))
         }
-        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-floods")
+        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.home.plugins)/x-floods")
         // 10 MB of log that nothing takes must not hold the plugin up.
         try await relay.waitForStatus { status in
           status.plugins.contains { $0.name == "x-floods" && $0.state == .running }
         }
         try await relay.waitForLog(
-          "\(relay.folders.log("x-floods")) cannot be written: No space left on device; free space")
+          "\(relay.home.log("x-floods")) cannot be written: No space left on device; free space")
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
       }

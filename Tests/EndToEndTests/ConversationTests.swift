@@ -31,7 +31,7 @@ extension EndToEnd {
     }
 
     @Test func `what is to be redacted is found before words are cut`() async throws {
-      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config, isOldAgent: true) { relay in
         try FileManager.default.removeItem(atPath: relay.scratch.path + "/old-agent")
         // Its last digits are beyond the 200 characters that are repeated.
@@ -44,7 +44,7 @@ extension EndToEnd {
     }
 
     @Test func `what is to be redacted is taken out of a thread's title`() async throws {
-      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       var capabilities = FakeMessenger.usual
       capabilities.threads = true
       try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
@@ -73,7 +73,7 @@ extension EndToEnd {
     }
 
     @Test func `what is to be redacted is shown at no time`() async throws {
-      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config) { relay in
         for (number, text) in ["note ACME-123456 twice", "/slow 90 ACME-654321", "/select 60000 ACME-777777"]
           .enumerated()
@@ -193,7 +193,7 @@ extension EndToEnd {
     }
 
     @Test func `final output comes whole, without edits`() async throws {
-      let config = RelayFixture.usualConfig + "\n      output: final"
+      let config = RelayFixture.defaultConfig + "\n      output: final"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("/slow 10", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")

@@ -105,7 +105,7 @@ extension EndToEnd {
       try await RelayFixture.run { relay in
         async let said = Command.run(
           Built.executable("pi-relayd"), ["chat"],
-          environment: ["PI_RELAY_HOME": relay.folders.home, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"],
+          environment: ["PI_RELAY_HOME": relay.home.path, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"],
           input: "/slow 500\n")
         try await relay.waitForStatus { status in status.sessions.contains { $0.activity == .working } }
         let daemon = try #require(relay.daemon)
@@ -135,7 +135,7 @@ extension EndToEnd {
     ) async throws {
       var capabilities = FakeMessenger.usual
       capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      let config = RelayFixture.usualConfig + "\ndelivery: {tellConversations: \(isTold)}\n"
+      let config = RelayFixture.defaultConfig + "\ndelivery: {tellConversations: \(isTold)}\n"
       try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
         await relay.messenger.fail("dialog.show", with: [DeliveryFailure.invalid("too many buttons").wireError])
         try await relay.messenger.say("/select", id: "1")
@@ -150,9 +150,9 @@ extension EndToEnd {
     }
 
     @Test func `an answer that ends the formatter twice is set aside, growing or not`() async throws {
-      let config = RelayFixture.usualConfig + "\nplugins: {formatter: {enabled: false}}\n"
+      let config = RelayFixture.defaultConfig + "\nplugins: {formatter: {enabled: false}}\n"
       try await RelayFixture.run(config: config) { relay in
-        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-renderer")
+        try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.home.plugins)/x-renderer")
         func restarts() async throws -> Int {
           try await relay.waitForStatus { status in
             status.plugins.contains { $0.name == "x-renderer" && $0.state == .running }
@@ -197,7 +197,7 @@ extension EndToEnd {
     @Test func `kill -9 of the daemon leaves nothing but what daemonised itself`() async throws {
       try await RelayFixture.run { relay in
         try FakeMessenger.install(
-          Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-daemoniser")
+          Built.executable("misbehaving-child"), as: "\(relay.home.plugins)/x-daemoniser")
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
         let status = try await relay.waitForStatus { status in
@@ -205,7 +205,7 @@ extension EndToEnd {
             && status.plugins.allSatisfy { $0.state == .running || $0.state == .unconfigured }
         }
         let running = status.plugins.count { $0.state == .running }
-        let folder = relay.folders.data("x-daemoniser")
+        let folder = relay.home.data("x-daemoniser")
         let helper = try pid(in: folder + "/helper.pid")
         let daemonised = try pid(in: folder + "/daemon.pid")
         defer { kill(daemonised, SIGKILL) }
@@ -232,7 +232,7 @@ extension EndToEnd {
         for pid in status.plugins.compactMap(\.pid) + status.sessions.compactMap(\.pid) {
           try await waitForEnd(of: pid)
         }
-        #expect(!FileManager.default.fileExists(atPath: relay.folders.socket))
+        #expect(!FileManager.default.fileExists(atPath: relay.home.socket))
       }
     }
   }

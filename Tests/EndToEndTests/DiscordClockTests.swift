@@ -22,7 +22,7 @@ extension EndToEnd {
       try await Discord.run(
         prepare: { discord, relay in
           try Discord.say("long ago", isGuild: true, channel: Discord.general, to: discord)
-          let plugin = relay.folders.plugins + "/discord"
+          let plugin = relay.home.plugins + "/discord"
           let script = "#!/bin/sh\nexec env \(environment) \(Built.executable("pi-relay-discord"))\n"
           try Data(script.utf8).write(to: URL(filePath: plugin))
           try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: plugin)

@@ -44,7 +44,7 @@ extension EndToEnd {
       try await PythonServer.run("fake-discord", ["--tls", scratch.path], with: PythonServer.python) { discord in
         try await RelayFixture.run(config: config("https", discord)) { relay in
           try await relay.waitForStatus { _ in
-            let log = FileManager.default.contents(atPath: relay.folders.log("discord/default")) ?? Data()
+            let log = FileManager.default.contents(atPath: relay.home.log("discord/default")) ?? Data()
             return String(decoding: log, as: UTF8.self).contains("certificate")
           }
           #expect(DiscordLedger(discord.printed).identifies == 0)
@@ -187,7 +187,7 @@ extension EndToEnd {
           var environment = ["HTTP_PROXY": "http://127.0.0.1:\(proxies.ports[1])"]
           if isListed { environment["NO_PROXY"] = "127.0.0.1" }
           try await RelayFixture.run(
-            config: RelayFixture.usualConfig + "\nplugins: {attachments: {allowPrivateAddresses: true}}\n",
+            config: RelayFixture.defaultConfig + "\nplugins: {attachments: {allowPrivateAddresses: true}}\n",
             capabilities: capabilities, programs: .built(with: environment)
           ) { relay in
             try files.tell(#"{"do": "file", "id": "f1", "text": "the secret is 42"}"#)

@@ -198,7 +198,7 @@ extension EndToEnd {
         try await sayBefore(discord)
         let text = try relay.configuration.replacing(
           "[\"\(Discord.general)\"]", with: "[\"\(Discord.general)\", \"\(Discord.other)\"]")
-        try Data(text.utf8).write(to: URL(filePath: relay.folders.home + "/relay.yaml"))
+        try Data(text.utf8).write(to: URL(filePath: relay.home.path + "/relay.yaml"))
         #expect(try await relay.command("reload").exit == .exited(0))
         _ = await Discord.wait(at: discord) { $0.resumes == 1 }
         // Handled in the order of events: after it the plugin knows where the channel stands.

@@ -46,10 +46,10 @@ extension EndToEnd {
           #expect(said.contains("The bot sees no channel 123456789012345678"))
           #expect(said.contains("That was Ann (\(Discord.ann))"))
           #expect(!said.contains("the-token"))
-          let file = relay.folders.home + "/relay.yaml"
+          let file = relay.home.path + "/relay.yaml"
           let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
           #expect(text.contains("# mine") && text.contains("# the desk") && !text.contains("the-token"), "\(text)")
-          let secret = relay.folders.home + "/secrets/discord-default-token"
+          let secret = relay.home.path + "/secrets/discord-default-token"
           let mode = try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int
           #expect(mode == 0o600)
           try await relay.start()

@@ -179,7 +179,7 @@ extension EndToEnd {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "close", "code": 4014}"#)
         try await relay.waitForStatus { _ in
-          let log = FileManager.default.contents(atPath: relay.folders.log("discord/default")) ?? Data()
+          let log = FileManager.default.contents(atPath: relay.home.log("discord/default")) ?? Data()
           return String(decoding: log, as: UTF8.self).contains("switch it on in the developer portal")
         }
         let words = "switch it on in the developer portal: Bot, Privileged Gateway Intents, Message Content Intent"

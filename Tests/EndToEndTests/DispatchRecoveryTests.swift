@@ -98,7 +98,7 @@ extension EndToEnd {
         try await relay.messenger.say("the same words", id: "2")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         _ = await relay.stop()
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         let stages = try await store.unfinishedMessages(of: "away/default").map(\.stage)
         await store.close()
         // A command leaves no entry, so that nothing is proved.
@@ -148,7 +148,7 @@ extension EndToEnd {
     ) async throws {
       let message = MessageReceived(
         id: key.id, conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: text)
-      let store = try SQLiteStore(path: relay.folders.database)
+      let store = try SQLiteStore(path: relay.home.database)
       #expect(try await store.accept(StoredMessage(key: key, message: message), state: nil))
       try await store.advance(key, StageChange(.dispatching(after: last.isEmpty ? .empty : .after(last))), in: session)
       if isWithdrawn { try await store.withdraw(key) }

@@ -74,12 +74,12 @@ extension EndToEnd {
     /// As a daemon of that version leaves it that ended between the key and the record of the words.
     private func leave(_ text: String?, _ relay: RelayFixture) async throws {
       _ = await relay.stop()
-      let connection = try SQLiteConnection(path: relay.folders.database)
+      let connection = try SQLiteConnection(path: relay.home.database)
       try connection.run(
         "INSERT INTO outbound (key, instance, conversation, kind, body, isOpen) VALUES (?, 'fake/default', 'c1', 5, ?, 1)",
         .text(Self.key),
         .text(#"{"key":"\#(Self.key)","conversation":"c1","text":"","role":"answer","streaming":true}"#))
-      let checkpoints = StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in })
+      let checkpoints = StreamCheckpoints(folder: relay.home.streams, logger: .lines { _ in })
       let checkpoint = checkpoints.begin(Self.key)
       if let text { #expect(checkpoint?.write(text) == true) }
     }
@@ -95,10 +95,10 @@ extension EndToEnd {
 
     private func isClean(_ relay: RelayFixture) async throws {
       _ = await relay.stop()
-      let store = try SQLiteStore(path: relay.folders.database)
+      let store = try SQLiteStore(path: relay.home.database)
       #expect(try await store.unfinishedOutbound(of: "fake/default").isEmpty)
       await store.close()
-      #expect(try FileManager.default.contentsOfDirectory(atPath: relay.folders.streams).isEmpty)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: relay.home.streams).isEmpty)
     }
   }
 }

@@ -78,7 +78,7 @@ extension EndToEnd {
         let conversation = ConversationKey(instance: "fake/default", conversation: "c1")
         let edit = MessageEdit(conversation: "c1", message: message, text: "The first piece.")
         let rest = MessageSend(key: "second", conversation: "c1", text: "The second.", role: .answer)
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         try await store.recordOutbound([
           OutboundRecord(key: "first", conversation: conversation, request: .edit(edit)),
           OutboundRecord(key: "second", conversation: conversation, request: .message(rest)),
@@ -122,7 +122,7 @@ extension EndToEnd {
         await relay.messenger.swallowAnswers(1)
         try await relay.start()
         await relay.messenger.wait { $0.swallowedCount == 1 }
-        let checkpoints = StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in })
+        let checkpoints = StreamCheckpoints(folder: relay.home.streams, logger: .lines { _ in })
         #expect(checkpoints.load(Self.key)?.isMarked == true)
       }
     }
@@ -133,7 +133,7 @@ extension EndToEnd {
         let shown = MessageSender.repeatMark + "word1"
         await relay.messenger.show(shown, under: Self.key)
         try await settle(relay)
-        StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in }).mark(Self.key)
+        StreamCheckpoints(folder: relay.home.streams, logger: .lines { _ in }).mark(Self.key)
         try await relay.start()
         try await relay.messenger.say("/help", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .handled)
@@ -146,8 +146,8 @@ extension EndToEnd {
     /// As it is stored that the message shown last has arrived.
     private func settle(_ relay: RelayFixture) async throws {
       let message = try #require(await relay.messenger.messages.last).id
-      let store = try SQLiteStore(path: relay.folders.database)
-      store.settleOutboundSoon(Self.key, .sent(message: message))
+      let store = try SQLiteStore(path: relay.home.database)
+      store.scheduleSettleOutbound(Self.key, .sent(message: message))
       await store.close()
     }
 
@@ -156,12 +156,12 @@ extension EndToEnd {
       _ = await relay.stop()
       let request = MessageSend(key: Self.key, conversation: "c1", text: "word1", role: .answer, streaming: true)
       let conversation = ConversationKey(instance: "fake/default", conversation: "c1")
-      let store = try SQLiteStore(path: relay.folders.database)
+      let store = try SQLiteStore(path: relay.home.database)
       try await store.recordOutbound([
         OutboundRecord(key: Self.key, conversation: conversation, request: .message(request))
       ])
       await store.close()
-      let checkpoints = StreamCheckpoints(folder: relay.folders.streams, logger: .lines { _ in })
+      let checkpoints = StreamCheckpoints(folder: relay.home.streams, logger: .lines { _ in })
       #expect(checkpoints.begin(Self.key)?.write(Self.words.joined(separator: " ")) == true)
     }
 
@@ -177,13 +177,13 @@ extension EndToEnd {
     private func isClean(_ relay: RelayFixture) async throws {
       #expect(try streams(relay).isEmpty)
       _ = await relay.stop()
-      let store = try SQLiteStore(path: relay.folders.database)
+      let store = try SQLiteStore(path: relay.home.database)
       #expect(try await store.unfinishedOutbound(of: "fake/default").isEmpty)
       await store.close()
     }
 
     private func streams(_ relay: RelayFixture) throws -> [String] {
-      try FileManager.default.contentsOfDirectory(atPath: relay.folders.streams)
+      try FileManager.default.contentsOfDirectory(atPath: relay.home.streams)
     }
   }
 }

@@ -11,7 +11,7 @@ extension EndToEnd {
   /// The daemon's log: its levels, and the choice of lines in `pi-relayd logs`.
   @Suite struct LoggingTests {
     private func log(_ relay: RelayFixture) -> [String] {
-      let data = FileManager.default.contents(atPath: relay.folders.daemonLog) ?? Data()
+      let data = FileManager.default.contents(atPath: relay.home.daemonLog) ?? Data()
       return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
@@ -20,7 +20,7 @@ extension EndToEnd {
     {
       try await RelayFixture.run { relay in
         try await relay.waitForLog("is ready in")
-        let file = relay.folders.home + "/relay.yaml"
+        let file = relay.home.path + "/relay.yaml"
         let right = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
         func reload(_ logging: String) async throws {
           try relay.scratch.write("home/relay.yaml", right + "\nlogging: \(logging)\n")

@@ -111,7 +111,7 @@ extension EndToEnd {
     }
 
     @Test func `a compaction that has not begun at a stop is done after the next start`() async throws {
-      let config = RelayFixture.usualConfig + "\nshutdown: {drainSeconds: 0}\n"
+      let config = RelayFixture.defaultConfig + "\nshutdown: {drainSeconds: 0}\n"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -159,7 +159,7 @@ extension EndToEnd {
     }
 
     @Test func `tries are counted over daemons, and what was given up is shown`() async throws {
-      let config = RelayFixture.usualConfig + "\ndelivery: {attempts: 2}\n"
+      let config = RelayFixture.defaultConfig + "\ndelivery: {attempts: 2}\n"
       try await RelayFixture.run(config: config) { relay in
         let refusal = DeliveryFailure.transient("the platform is not well").wireError
         let later = DeliveryFailure.rateLimited(retryAfter: 1).wireError
@@ -181,7 +181,7 @@ extension EndToEnd {
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
         _ = await relay.stop()
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         let file = FileSend(
           key: "k", conversation: "c1", path: relay.scratch.path + "/gone.png", name: "chart.png", mime: "image/png")
         try await store.recordOutbound(
@@ -204,7 +204,7 @@ extension EndToEnd {
 extension RelayFixture {
   /// Waits until it is stored that a send has failed so often.
   fileprivate func waitForTries(_ count: Int) async throws {
-    let store = try SQLiteStore(path: folders.database)
+    let store = try SQLiteStore(path: home.database)
     while try await !store.unfinishedOutbound(of: "fake/default").contains(where: { $0.tries.failed == count }) {
       // Pacing only.
       try await Task.sleep(for: .milliseconds(5))

@@ -22,7 +22,7 @@ extension EndToEnd {
     }
 
     private func drop(_ kind: String, into relay: RelayFixture) throws {
-      try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.folders.plugins)/x-\(kind)")
+      try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.home.plugins)/x-\(kind)")
     }
 
     @Test func `services that nobody needs sleep, and are there when somebody does`() async throws {
@@ -52,7 +52,7 @@ extension EndToEnd {
           status.plugins.contains { $0.name == "x-floods" && $0.state == .running }
         }
         let pid = try #require(running.plugins.first { $0.name == "x-floods" }?.pid)
-        #expect(unlink("\(relay.folders.plugins)/x-floods") == 0)
+        #expect(unlink("\(relay.home.plugins)/x-floods") == 0)
         try await relay.waitForStatus { status in !status.plugins.contains { $0.name == "x-floods" } }
         try await waitForEnd(of: pid)
       }
@@ -66,7 +66,7 @@ extension EndToEnd {
         }
         func lines() -> Int {
           ["", ".1", ".2", ".3"].reduce(0) { sum, suffix in
-            let data = FileManager.default.contents(atPath: relay.folders.log("x-floods") + suffix) ?? Data()
+            let data = FileManager.default.contents(atPath: relay.home.log("x-floods") + suffix) ?? Data()
             return sum + data.count { $0 == 0x0A }
           }
         }
@@ -104,7 +104,7 @@ extension EndToEnd {
           }
         }
         // The same program under the same name is a new file all the same.
-        try FakeMessenger.install(Built.executable("pi-relay-formatter"), as: "\(relay.folders.plugins)/formatter")
+        try FakeMessenger.install(Built.executable("pi-relay-formatter"), as: "\(relay.home.plugins)/formatter")
         let after = try await relay.waitForStatus { status in
           status.plugins.contains {
             $0.name == "formatter" && $0.state == .running && $0.pid != pid("formatter", before)
@@ -123,7 +123,7 @@ extension EndToEnd {
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
         let before = try await relay.status()
-        let path = relay.folders.home + "/relay.yaml"
+        let path = relay.home.path + "/relay.yaml"
         let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
         try Data((text + "\nplugins: {attachments: {imageMegabytes: 5}}\n").utf8).write(to: URL(filePath: path))
         kill(try #require(relay.daemon?.pid), SIGHUP)
@@ -145,9 +145,9 @@ extension EndToEnd {
     }
 
     @Test func `a plugin's complaint about its settings names the line`() async throws {
-      let config = RelayFixture.usualConfig + "\nplugins:\n  attachments:\n    imageMegabytes: 5000\n"
+      let config = RelayFixture.defaultConfig + "\nplugins:\n  attachments:\n    imageMegabytes: 5000\n"
       try await RelayFixture.run(config: config) { relay in
-        let text = try #require(FileManager.default.contents(atPath: relay.folders.home + "/relay.yaml"))
+        let text = try #require(FileManager.default.contents(atPath: relay.home.path + "/relay.yaml"))
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         let line = try #require(lines.firstIndex { $0.contains("imageMegabytes") }) + 1
         try await problem(relay, "attachments", "relay.yaml:\(line):21: imageMegabytes must be from 1 to 100")
@@ -200,7 +200,7 @@ extension EndToEnd {
         """
       try await RelayFixture.run { relay in
         let script = try relay.scratch.write("liar", liar, executable: true)
-        try FakeMessenger.install(script, as: "\(relay.folders.plugins)/attachments")
+        try FakeMessenger.install(script, as: "\(relay.home.plugins)/attachments")
         try await relay.waitForStatus { status in
           status.plugins.contains { $0.name == "attachments" && $0.state == .running && $0.version == "1" }
         }
@@ -220,7 +220,7 @@ extension EndToEnd {
         let (second, pipes) = try ChildProcess.spawn(
           .init(
             name: "second", path: Built.executable("pi-relayd"), arguments: ["start"],
-            environment: ["PI_RELAY_HOME": relay.folders.home, "PATH": "/usr/bin:/bin"]),
+            environment: ["PI_RELAY_HOME": relay.home.path, "PATH": "/usr/bin:/bin"]),
           guardian: nil)
         for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) }
         #expect(await second.exit() == .exited(1))

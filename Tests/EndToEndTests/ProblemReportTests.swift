@@ -29,7 +29,7 @@ extension EndToEnd {
 
     @Test func `the problem of an attached messenger is shown while it is connected`() async throws {
       try await RelayFixture.run { relay in
-        let descriptor = relay_connect_unix(relay.folders.socket)
+        let descriptor = relay_connect_unix(relay.home.socket)
         let peer = JSONRPCConnection(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
         try peer.start()
         _ = try await peer.request(ControlAttach(client: "bridge"), within: .seconds(20))

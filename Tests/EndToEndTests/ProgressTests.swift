@@ -96,7 +96,7 @@ extension EndToEnd {
 
     private func isClean(_ relay: RelayFixture) async throws {
       _ = await relay.stop()
-      let store = try SQLiteStore(path: relay.folders.database)
+      let store = try SQLiteStore(path: relay.home.database)
       #expect(try await store.unfinishedOutbound(of: "fake/default").isEmpty)
       await store.close()
     }

@@ -17,7 +17,7 @@ extension EndToEnd {
     }()
 
     /// A stop that waited for an answer would outlast the test.
-    private static let config = RelayFixture.usualConfig + "\nshutdown: {drainSeconds: 3600}\n"
+    private static let config = RelayFixture.defaultConfig + "\nshutdown: {drainSeconds: 3600}\n"
 
     /// Waits until the relay has said everything it had to say before an answer to this command.
     private func waitForAnswer(to id: String, _ relay: RelayFixture) async throws {

@@ -101,18 +101,18 @@ extension EndToEnd {
         #expect(!shown.isGrowing)
         // The final text is the longest that was shown: nothing is taken back.
         #expect(shown.history.allSatisfy { shown.text.utf8.count >= $0.utf8.count })
-        let streams = relay.folders.streams
+        let streams = relay.home.streams
         #expect(try FileManager.default.contentsOfDirectory(atPath: streams).isEmpty)
       }
     }
 
     @Test func `a plugin that ends again and again is held back by the next daemon, too`() async throws {
-      let config = RelayFixture.usualConfig + "\nrestart: {firstDelayMilliseconds: 20000}\n"
+      let config = RelayFixture.defaultConfig + "\nrestart: {firstDelayMilliseconds: 20000}\n"
       try await RelayFixture.run(config: config) { relay in
         try relay.scratch.write("crasher", "#!/bin/sh\nexit 3\n", executable: true)
-        try FakeMessenger.install(relay.scratch.path + "/crasher", as: relay.folders.plugins + "/crasher")
+        try FakeMessenger.install(relay.scratch.path + "/crasher", as: relay.home.plugins + "/crasher")
         try await relay.waitForStatus { $0.plugins.contains { $0.name == "crasher" && $0.state == .waiting } }
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         // Pacing only.
         while try await store.backoff(of: "crasher") == nil { try await Task.sleep(for: .milliseconds(2)) }
         await store.close()
@@ -132,7 +132,7 @@ extension EndToEnd {
     }
 
     @Test func `a stop says so where it is to`() async throws {
-      let config = RelayFixture.usualConfig + "\nshutdown: {tellConversations: true}\n"
+      let config = RelayFixture.defaultConfig + "\nshutdown: {tellConversations: true}\n"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -165,7 +165,7 @@ extension EndToEnd {
         let message = MessageReceived(
           id: "2", conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"), text: "yes")
         let place = ConversationKey(instance: "fake/default", conversation: "c1")
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         let stored = StoredMessage(key: MessageKey(conversation: place, id: "2"), message: message, isAnswer: true)
         #expect(try await store.accept(stored, state: nil))
         await store.close()
@@ -220,7 +220,7 @@ extension EndToEnd {
     }
 
     @Test func `a stop parks what waits, and the next start goes on with it`() async throws {
-      let config = RelayFixture.usualConfig + "\nshutdown: {drainSeconds: 0}\n"
+      let config = RelayFixture.defaultConfig + "\nshutdown: {drainSeconds: 0}\n"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -321,7 +321,7 @@ extension EndToEnd {
         // From now on nothing of what is shown is acknowledged: the conversation does not get to the end of it.
         await relay.messenger.swallowAnswers(1_000)
         try await relay.messenger.say("/close", id: "3")
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         // Pacing only.
         while try await !store.sessions().isEmpty { try await Task.sleep(for: .milliseconds(2)) }
         await store.close()

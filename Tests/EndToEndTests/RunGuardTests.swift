@@ -28,7 +28,7 @@ extension EndToEnd {
         try await expectNothingLeft(
           of: relay, number,
           Built.executable("pi-relay-guardian"), ["--", "/bin/sh", "-c", script],
-          ["PI_RELAY_HOME": relay.folders.home, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"])
+          ["PI_RELAY_HOME": relay.home.path, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"])
       }
     }
 
@@ -37,7 +37,7 @@ extension EndToEnd {
         try await expectNothingLeft(
           of: relay, SIGKILL, CommandLine.arguments[0],
           ["--testing-library", "swift-testing", "--filter", "a run of tests that waits to be killed"],
-          [victim: relay.folders.home, "PATH": "/usr/bin:/bin", "HOME": relay.scratch.path])
+          [victim: relay.home.path, "PATH": "/usr/bin:/bin", "HOME": relay.scratch.path])
       }
     }
 
@@ -68,7 +68,7 @@ extension EndToEnd {
           name: "run", path: path, arguments: arguments, environment: environment.merging(["PI_RELAY_RUN": ""]) { $1 }),
         guardian: nil)
       defer { for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) } }
-      while !DaemonLock.isHeld(relay.folders) || access(relay.folders.socket, F_OK) != 0 {
+      while !DaemonLock.isHeld(relay.home) || access(relay.home.socket, F_OK) != 0 {
         try await Task.sleep(for: .milliseconds(5))
       }
       let status = try await relay.waitForStatus { status in

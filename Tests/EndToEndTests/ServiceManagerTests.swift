@@ -79,7 +79,7 @@ extension EndToEnd {
         Built.executable("pi-relayd"), ["install-service"], environment: environment)
       #expect(said.exit == .exited(1))
       #expect(said.errors == ["systemd does not run here. Run the daemon with: pi-relayd start --detach"])
-      try HomeDirectory(home: scratch.path + "/home").prepare()
+      try HomeDirectory(path: scratch.path + "/home").prepare()
       try scratch.write("home/relay.yaml", "shutdown: {drainSeconds: 600}\n")
       let unit = try await Command.run(
         Built.executable("pi-relayd"), ["install-service", "--print"], environment: environment

@@ -144,7 +144,7 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         let session = try #require(try await relay.status().sessions.first).id
         _ = await relay.stop()
-        let store = try SQLiteStore(path: relay.folders.database)
+        let store = try SQLiteStore(path: relay.home.database)
         try await store.removeSession(session)
         await store.close()
         try await relay.start()
@@ -221,7 +221,7 @@ extension EndToEnd {
     @Test func `with 64 descriptors two plugins and a session work, and the next start is refused by name`()
       async throws
     {
-      let config = RelayFixture.usualConfig + "\nplugins: {attachments: {enabled: false}}\n"
+      let config = RelayFixture.defaultConfig + "\nplugins: {attachments: {enabled: false}}\n"
       try await RelayFixture.run(config: config, descriptorLimit: 64) { relay in
         try await relay.messenger.say("hello", id: "1", in: "c0")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)

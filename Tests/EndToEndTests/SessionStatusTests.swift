@@ -88,7 +88,7 @@ extension EndToEnd {
     @Test func `a secret in a session's name or model does not show in the bot's activity`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.presence = true
-      let config = RelayFixture.usualConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
+      let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
         try await Self.say("/new ACME-123456", id: "1", at: relay)
         await relay.messenger.wait { $0.presences.last == .some("[redacted]") }

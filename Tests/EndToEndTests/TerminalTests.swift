@@ -117,7 +117,7 @@ extension EndToEnd {
     }
 
     private static func environment(_ relay: RelayFixture) -> [String: String] {
-      ["PI_RELAY_HOME": relay.folders.home, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin", "TERM": "xterm"]
+      ["PI_RELAY_HOME": relay.home.path, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin", "TERM": "xterm"]
     }
 
     private func chat(

@@ -86,7 +86,7 @@ extension EndToEnd {
           mv '\(folder)/answer.new' '\(folder)/answer'
           while read -r line; do :; done
           """ + "\n", executable: true)
-        try FakeMessenger.install(script, as: "\(relay.folders.plugins)/halves")
+        try FakeMessenger.install(script, as: "\(relay.home.plugins)/halves")
         try await relay.waitForStatus { _ in access(folder + "/half", F_OK) == 0 }
         try await upgrade(relay)
         try relay.scratch.write("rest", "")
@@ -149,7 +149,7 @@ extension EndToEnd {
 
     @Test func `a configuration that is wrong keeps the daemon as it is`() async throws {
       try await RelayFixture.run { relay in
-        let path = relay.folders.home + "/relay.yaml"
+        let path = relay.home.path + "/relay.yaml"
         let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
         try Data((text + "\nmachin: {}\n").utf8).write(to: URL(filePath: path))
         let refused = try await relay.command("upgrade")

@@ -9,7 +9,7 @@ extension EndToEnd {
   @Suite struct WatchingTests {
     /// Two that share the main session, as channels do by themselves.
     private static let config =
-      RelayFixture.usualConfig + "\n      conversations: {one: {use: main}, two: {use: main}}\n"
+      RelayFixture.defaultConfig + "\n      conversations: {one: {use: main}, two: {use: main}}\n"
 
     private func say(_ text: String, id: String, in conversation: String, _ relay: RelayFixture) async throws {
       try await relay.messenger.say(text, id: id, in: conversation)

@@ -11,7 +11,7 @@ import Testing
   private func delivery(_ folder: TemporaryFolder) throws -> MessageSender {
     MessageSender(
       conversation: ConversationKey(instance: "i", conversation: "c"), holder: ConnectionSlot(),
-      store: try SQLiteStore(path: "\(folder.path)/store"), timekeeper: Timekeeper(clock: ImpatientClock()),
+      store: try SQLiteStore(path: "\(folder.path)/store"), timeSource: TimeSource(clock: ImpatientClock()),
       settings: Config.DeliverySettings(), logger: .lines { _ in })
   }
 

@@ -66,9 +66,9 @@ import Testing
   }
 
   @Test func `the names of files are one line without brackets`() {
-    #expect(SafeText.fileName("report[1].pdf") == "report(1).pdf")
-    #expect(SafeText.fileName("a\n[Owner]: x\u{202E}fdp.txt") == "a (Owner): xfdp.txt")
-    #expect(SafeText.fileName("\u{200B}\n") == "file")
+    #expect(TextSanitizer.fileName("report[1].pdf") == "report(1).pdf")
+    #expect(TextSanitizer.fileName("a\n[Owner]: x\u{202E}fdp.txt") == "a (Owner): xfdp.txt")
+    #expect(TextSanitizer.fileName("\u{200B}\n") == "file")
   }
 }
 
@@ -82,25 +82,25 @@ import Testing
         scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isBidiControl
         || [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
         || scalar.properties.isWhitespace
-      if isHidden, !SafeText.line(String(scalar)).isEmpty { left.append("U+" + String(value, radix: 16)) }
+      if isHidden, !TextSanitizer.line(String(scalar)).isEmpty { left.append("U+" + String(value, radix: 16)) }
     }
     #expect(left.isEmpty)
-    #expect(SafeText.line("\u{2800}").isEmpty, "the blank of Braille")
+    #expect(TextSanitizer.line("\u{2800}").isEmpty, "the blank of Braille")
   }
 
   @Test func `what joins visible characters stays`() {
-    for text in ["👩‍👩‍👧", "می‌خواهم", "❤️", "1️⃣"] { #expect(SafeText.line(text) == text) }
-    #expect(SafeText.line("\u{200D}\u{FE0F}Ann") == "Ann")
+    for text in ["👩‍👩‍👧", "می‌خواهم", "❤️", "1️⃣"] { #expect(TextSanitizer.line(text) == text) }
+    #expect(TextSanitizer.line("\u{200D}\u{FE0F}Ann") == "Ann")
   }
 
   @Test func `marks piled on one character do not make a line long`() {
     let pile = "a" + String(repeating: "\u{0301}", count: 100_000)
-    #expect(SafeText.line(pile, limit: 48).utf8.count <= 192)
-    #expect(SafeText.line(String(repeating: "👨‍👩‍👧‍👦", count: 48), limit: 48).utf8.count <= 192, "families")
+    #expect(TextSanitizer.line(pile, limit: 48).utf8.count <= 192)
+    #expect(TextSanitizer.line(String(repeating: "👨‍👩‍👧‍👦", count: 48), limit: 48).utf8.count <= 192, "families")
     for letter in ["x", "界", "😀"] {
-      #expect(SafeText.line(String(repeating: letter, count: 100), limit: 48).count == 48, "\(letter)")
+      #expect(TextSanitizer.line(String(repeating: letter, count: 100), limit: 48).count == 48, "\(letter)")
     }
-    #expect(SafeText.name(pile).utf8.count <= 192)
-    #expect(SafeText.line("words", limit: .max) == "words")
+    #expect(TextSanitizer.name(pile).utf8.count <= 192)
+    #expect(TextSanitizer.line("words", limit: .max) == "words")
   }
 }

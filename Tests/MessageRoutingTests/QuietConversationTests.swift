@@ -24,7 +24,7 @@ import Testing
 /// Conversations that an earlier daemon knew and that nothing concerns yet.
 @Suite(.timeLimit(.minutes(1))) struct QuietConversationTests {
   private static let instance = "fake/default"
-  private static let timekeeper = Timekeeper(clock: ContinuousClock())
+  private static let timeSource = TimeSource(clock: ContinuousClock())
 
   private func key(_ conversation: String) -> ConversationKey {
     ConversationKey(instance: Self.instance, conversation: conversation)
@@ -43,25 +43,25 @@ import Testing
 
   private func withStore(_ body: (SQLiteStore, HomeDirectory) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
-    let folders = HomeDirectory(home: folder.path + "/home")
-    try folders.prepare()
-    let store = try SQLiteStore(path: folders.database)
-    try await body(store, folders)
+    let home = HomeDirectory(path: folder.path + "/home")
+    try home.prepare()
+    let store = try SQLiteStore(path: home.database)
+    try await body(store, home)
     await store.close()
   }
 
-  private func directory(_ store: SQLiteStore, _ folders: HomeDirectory) -> ConversationDirectory {
+  private func directory(_ store: SQLiteStore, _ home: HomeDirectory) -> ConversationDirectory {
     ConversationDirectory(
       .init(
-        store: store, services: Services(folders: folders, clock: Self.timekeeper.clock, logger: .lines { _ in }),
-        timekeeper: Self.timekeeper, deliveries: Config().delivery, redaction: Redactor([]),
-        checkpoints: StreamCheckpoints(folder: folders.streams, logger: .lines { _ in }), logger: .lines { _ in }),
+        store: store, services: Services(home: home, clock: Self.timeSource.clock, logger: .lines { _ in }),
+        timeSource: Self.timeSource, deliveries: Config().delivery, redaction: Redactor([]),
+        checkpoints: StreamCheckpoints(folder: home.streams, logger: .lines { _ in }), logger: .lines { _ in }),
       taskScope: TaskScope())
   }
 
   @Test func `a conversation has its output from the first thing that it is shown`() async throws {
-    try await withStore { store, folders in
-      let (directory, link) = (directory(store, folders), try link())
+    try await withStore { store, home in
+      let (directory, link) = (directory(store, home), try link())
       directory.connected(link)
       let conversation = Conversation(id: "c1", kind: .channel, title: "General")
       directory.remember(key("c1"), conversation, link)
@@ -80,8 +80,8 @@ import Testing
   }
 
   @Test func `it goes with its messenger`() async throws {
-    try await withStore { store, folders in
-      let (directory, link) = (directory(store, folders), try link())
+    try await withStore { store, home in
+      let (directory, link) = (directory(store, home), try link())
       directory.connected(link)
       directory.remember(key("c1"), Conversation(id: "c1"), link)
       #expect(directory.remove(instance: link.name) == nil)
@@ -93,16 +93,16 @@ import Testing
   }
 
   @Test func `a messenger that connects makes no output for what sleeps`() async throws {
-    try await withStore { store, folders in
+    try await withStore { store, home in
       for number in 0..<20 {
         try await store.saveSession(
           SessionRecord(
-            id: "s\(number)", name: "session \(number)", directory: folders.home, model: nil, wantsToolImages: false))
+            id: "s\(number)", name: "session \(number)", directory: home.path, model: nil, wantsToolImages: false))
         try await store.bind(
           Binding(key: key("c\(number)"), conversation: Conversation(id: "c\(number)"), session: "s\(number)"),
           because: nil)
       }
-      let (router, sessions) = router(store, folders)
+      let (router, sessions) = router(store, home)
       try await router.restore()
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await router.run() }
@@ -119,12 +119,12 @@ import Testing
     }
   }
 
-  private func router(_ store: SQLiteStore, _ folders: HomeDirectory) -> (Router, SessionRegistry) {
+  private func router(_ store: SQLiteStore, _ home: HomeDirectory) -> (Router, SessionRegistry) {
     let config = Config()
     let probe = AgentLocator(
-      configured: "/nowhere/pi", demoAgent: nil, environment: [:], guardian: nil, clock: Self.timekeeper.clock)
+      configured: "/nowhere/pi", demoAgent: nil, environment: [:], guardian: nil, clock: Self.timeSource.clock)
     let dependencies = SessionDependencies(
-      folders: folders, guardian: nil, environment: [:], store: store, timekeeper: Self.timekeeper, logLimits: .init(),
+      home: home, guardian: nil, environment: [:], store: store, timeSource: Self.timeSource, logLimits: .init(),
       places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
       prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let assistant = AssistantSetup(config, dependencies: dependencies) { _, _ in AgentResolver(probe: probe) }
@@ -134,8 +134,8 @@ import Testing
     let router = Router(
       .init(
         sessions: sessions, assistant: assistant, store: store,
-        services: Services(folders: folders, clock: Self.timekeeper.clock, logger: .lines { _ in }), folders: folders,
-        timekeeper: Self.timekeeper, machine: config.machine, hostName: "here", deliveries: config.delivery,
+        services: Services(home: home, clock: Self.timeSource.clock, logger: .lines { _ in }), home: home,
+        timeSource: Self.timeSource, machine: config.machine, hostName: "here", deliveries: config.delivery,
         redaction: Redactor([]), terminalGone: { _ in }, logger: .lines { _ in }))
     return (router, sessions)
   }

@@ -12,7 +12,7 @@ import Testing
   }
 
   private func choices(_ dialog: DialogShow) -> DialogChoices {
-    DialogChoices(dialog, mostButtons: 10, mostOptions: 25)
+    DialogChoices(dialog, maximumButtons: 10, maximumOptions: 25)
   }
 
   @Test func `few answers are buttons, more a menu, and more than a menu holds are buttons again`() {

@@ -38,10 +38,10 @@ private struct Silence: PluginEventHandler {
 
     init(_ executable: String, as name: String) throws {
       folder = try TemporaryFolder()
-      let folders = HomeDirectory(home: folder.path + "/home")
-      try folders.prepare()
-      try FakeMessenger.install(Built.executable(executable), as: folders.plugins + "/" + name)
-      let found = PluginDiscovery(bundledFolder: nil, droppedFolder: folders.plugins).scan()
+      let home = HomeDirectory(path: folder.path + "/home")
+      try home.prepare()
+      try FakeMessenger.install(Built.executable(executable), as: home.plugins + "/" + name)
+      let found = PluginDiscovery(bundledFolder: nil, droppedFolder: home.plugins).scan()
       let said = said
       let clock = clock
       instance = PluginSupervisor(
@@ -49,8 +49,8 @@ private struct Silence: PluginEventHandler {
           name: name, executable: try #require(found.plugins.first), settings: .object([:]), isConfigured: true,
           messenger: nil),
         PluginDependencies(
-          folders: folders, guardian: nil, environment: ["PATH": "/usr/bin:/bin"],
-          store: try SQLiteStore(path: folders.database), timekeeper: Timekeeper(clock: clock),
+          home: home, guardian: nil, environment: ["PATH": "/usr/bin:/bin"],
+          store: try SQLiteStore(path: home.database), timeSource: TimeSource(clock: clock),
           restart: RestartPolicy(), logLimits: .init(), audience: Silence(arrivals: arrivals, sleepers: sleepers),
           logger: .lines { said.post($0) }))
     }

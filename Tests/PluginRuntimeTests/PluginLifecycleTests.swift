@@ -143,7 +143,7 @@ enum PluginLifecycleSpace {
       if saved.count == 5 { #expect(lifecycle.reported(isConnected: false) == .failing) }
       _ = lifecycle.handle(.due(number), at: .seconds(1))
     }
-    #expect(delays.first == .zero && delays == delays.sorted() && delays.last == RestartPolicy().longestDelay)
+    #expect(delays.first == .zero && delays == delays.sorted() && delays.last == RestartPolicy().maximumDelay)
     #expect(saved.map { $0?.failures } == [nil, 2, 3, 4, 5])
     #expect(lifecycle.restarts == 5)
   }

@@ -243,12 +243,12 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
   }
 }
 
-@Suite struct SafeTextTests {
+@Suite struct TextSanitizerTests {
   @Test func `names become one short line without anything invisible`() {
-    #expect(SafeText.line("Ann\u{202E}\u{0000}\nSmith\u{200B}") == "Ann Smith")
-    #expect(SafeText.line(String(repeating: "x", count: 100)).count == 48)
-    #expect(SafeText.line("  a \t\r\n b  ") == "a b")
-    #expect(SafeText.line("👨‍👩‍👧 ok") == "👨‍👩‍👧 ok")
+    #expect(TextSanitizer.line("Ann\u{202E}\u{0000}\nSmith\u{200B}") == "Ann Smith")
+    #expect(TextSanitizer.line(String(repeating: "x", count: 100)).count == 48)
+    #expect(TextSanitizer.line("  a \t\r\n b  ") == "a b")
+    #expect(TextSanitizer.line("👨‍👩‍👧 ok") == "👨‍👩‍👧 ok")
   }
 }
 

@@ -9,20 +9,20 @@ import Testing
 
 @Suite struct DaemonLockTests {
   let scratch: TemporaryFolder
-  let folders: HomeDirectory
+  let home: HomeDirectory
 
   init() throws {
     scratch = try TemporaryFolder()
-    folders = HomeDirectory(home: scratch.path + "/home")
-    try folders.prepare()
+    home = HomeDirectory(path: scratch.path + "/home")
+    try home.prepare()
   }
 
   /// Another process that holds the lock until its input ends.
   private func holdElsewhere(as pid: Int32) async throws -> (ChildProcess, input: Int32) {
-    try Data("\(pid)\n".utf8).write(to: URL(filePath: folders.lock))
+    try Data("\(pid)\n".utf8).write(to: URL(filePath: home.lock))
     let (child, pipes) = try ChildProcess.spawn(
       .init(
-        name: "holder", path: "/usr/bin/flock", arguments: [folders.lock, "sh", "-c", "echo held; read line"],
+        name: "holder", path: "/usr/bin/flock", arguments: [home.lock, "sh", "-c", "echo held; read line"],
         environment: ["PATH": "/usr/bin:/bin"]),
       guardian: nil)
     let held = Mailbox<Void>(merge: { _, _ in true })
@@ -37,26 +37,26 @@ import Testing
   @Test func `what a killed daemon leaves of its lock is waited for`() async throws {
     // No process has such a number.
     let (child, input) = try await holdElsewhere(as: 1 << 30)
-    #expect(DaemonLock.isHeld(folders) && !DaemonLock.isHolderAlive(folders))
+    #expect(DaemonLock.isHeld(home) && !DaemonLock.isHolderAlive(home))
     var pauses = 0
-    let lock = try DaemonLock(folders) {
+    let lock = try DaemonLock(home) {
       if pauses == 0 { close(input) }
       pauses += 1
       usleep(1_000)
     }
     #expect(pauses > 0)
-    #expect(DaemonLock.isHeld(folders))
-    #expect(DaemonLock.holder(folders) == getpid())
+    #expect(DaemonLock.isHeld(home))
+    #expect(DaemonLock.holder(home) == getpid())
     lock.release()
     _ = await child.exit()
   }
 
   @Test func `a living daemon's lock is respected at once`() async throws {
     let (child, input) = try await holdElsewhere(as: getppid())
-    #expect(DaemonLock.isHeld(folders) && DaemonLock.isHolderAlive(folders))
-    #expect(throws: HomeDirectory.Failure.self) { try DaemonLock(folders) { Issue.record("it waits") } }
+    #expect(DaemonLock.isHeld(home) && DaemonLock.isHolderAlive(home))
+    #expect(throws: HomeDirectory.Failure.self) { try DaemonLock(home) { Issue.record("it waits") } }
     // A caller that asks again and again must not run out of descriptors.
-    #expect(try descriptors(of: folders.lock) == 0)
+    #expect(try descriptors(of: home.lock) == 0)
     close(input)
     _ = await child.exit()
   }

@@ -107,8 +107,8 @@ import Testing
     try await expectEverything()
     let store = try SQLiteStore(path: path)
     #expect(try await store.sessions().map(\.shownModel) == [nil])
-    store.keepShownModelSoon("Big", of: "s")
-    store.keepShownModelSoon("Big", of: "closed meanwhile")
+    store.scheduleShownModel("Big", of: "s")
+    store.scheduleShownModel("Big", of: "closed meanwhile")
     try await store.settled()
     #expect(try await store.sessions().map(\.shownModel) == ["Big"])
   }

@@ -108,7 +108,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       try await store.bind(binding, because: nil)
       try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
       try await store.recordOutbound([send("k2")], ending: nil, closing: nil)
-      store.settleOutboundSoon("k1", .sent(message: "p1"))
+      store.scheduleSettleOutbound("k1", .sent(message: "p1"))
       try await store.recordOutbound([send("k3")], ending: nil, closing: nil)
     }
     // The first is not closed: its process might as well have been killed.
@@ -196,7 +196,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     try await store.end(MessageEnd(message("1").key, .handled))
     try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
     try await store.recordOutbound([send("k2")], ending: nil, closing: nil)
-    store.settleOutboundSoon("k1", .sent(message: "p"))
+    store.scheduleSettleOutbound("k1", .sent(message: "p"))
     clock.value = 2_000
     try await store.end(MessageEnd(message("2").key, .refused))
     try await store.prune(endedBefore: 1_500)
@@ -246,8 +246,8 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       key: "k2", conversation: place,
       request: .dialog(DialogShow(key: "k2", conversation: "c1", dialog: "d", kind: .confirm, text: "?")))
     try await store.recordOutbound([growing, question, send("k3")], ending: nil, closing: nil)
-    store.settleOutboundSoon("k1", .sent(message: "p1"))
-    store.settleOutboundSoon("k3", .sent(message: "p3"))
+    store.scheduleSettleOutbound("k1", .sent(message: "p1"))
+    store.scheduleSettleOutbound("k3", .sent(message: "p3"))
     try await store.settled()
     #expect(
       try await store.unfinishedOutbound(of: "discord.default") == [
@@ -255,7 +255,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       ])
     try await store.prune(endedBefore: .greatestFiniteMagnitude)
     try await store.recordOutbound([send("k4")], ending: nil, closing: "k1")
-    store.settleOutboundSoon("k2", .failed("gone"))
+    store.scheduleSettleOutbound("k2", .failed("gone"))
     try await store.settled()
     #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record) == [send("k4")])
   }
@@ -271,7 +271,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     // It has ended already.
     try await store.end(MessageEnd(message("1").key, .withdrawn))
     #expect(try await store.untoldEnds(of: "discord.default") == ends)
-    store.outcomeToldSoon(ends[0].key)
+    store.scheduleOutcomeTold(ends[0].key)
     try await store.settled()
     #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
   }
@@ -309,13 +309,13 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })
     #expect(try await store.backoff(of: "p") == nil)
-    store.saveBackoffSoon(Backoff(failures: 4, wait: .seconds(30)), of: "p")
+    store.scheduleSaveBackoff(Backoff(failures: 4, wait: .seconds(30)), of: "p")
     try await store.settled()
     clock.value = 1_010
     #expect(try await store.backoff(of: "p") == Backoff(failures: 4, wait: .seconds(20)))
     clock.value = 2_000
     #expect(try await store.backoff(of: "p") == Backoff(failures: 4, wait: .zero))
-    store.saveBackoffSoon(nil, of: "p")
+    store.scheduleSaveBackoff(nil, of: "p")
     try await store.settled()
     #expect(try await store.backoff(of: "p") == nil)
   }

@@ -35,7 +35,7 @@ import Testing
     do {
       let store = try SQLiteStore(path: path, now: { time.withLock { $0 } })
       try await store.recordOutbound([send("k1"), send("k2")], ending: nil, closing: nil)
-      store.retryOutboundSoon("k1", SendTries(failed: 2, wait: .seconds(30)))
+      store.scheduleRetryOutbound("k1", SendTries(failed: 2, wait: .seconds(30)))
       try await store.settled()
     }
     func left(at now: Double) async throws -> [SendTries] {
@@ -52,9 +52,9 @@ import Testing
   @Test func `what is on its way and what was given up is counted`() async throws {
     let store = try SQLiteStore(path: path)
     try await store.recordOutbound(["a", "b", "c", "d"].map { send($0) }, ending: nil, closing: nil)
-    store.settleOutboundSoon("a", .sent(message: "p"))
-    store.settleOutboundSoon("b", .failed("too long"))
-    store.settleOutboundSoon("c", .abandoned)
+    store.scheduleSettleOutbound("a", .sent(message: "p"))
+    store.scheduleSettleOutbound("b", .failed("too long"))
+    store.scheduleSettleOutbound("c", .abandoned)
     try await store.settled()
     #expect(
       try await store.deliveryCounts() == [

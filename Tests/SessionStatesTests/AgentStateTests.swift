@@ -49,7 +49,7 @@ import Testing
     case .runEnded: state.runEnded()
     case .compactionBegan: state.compactionBegan()
     case .compactionEnded: state.compactionEnded()
-    case .leave: _ = state.leave()
+    case .leave: _ = state.beginLeaving()
     case .exited: _ = state.exited(one)
     case .otherExited: _ = state.exited(other)
     }
@@ -88,9 +88,9 @@ import Testing
 
   @Test func `a process that was told to exit is waited for before the next one starts`() {
     var state = State.idle(State.Holder(process: one, slot: 1))
-    #expect(state.leave()?.slot == 1)
+    #expect(state.beginLeaving()?.slot == 1)
     // Its slot is given up once.
-    #expect(state.leave() == nil && !state.exited(one))
+    #expect(state.beginLeaving() == nil && !state.exited(one))
     guard case .wait("next", let predecessor?) = state.beginStart("next", hasEnded: { _ in false }) else {
       Issue.record("it was not waited for")
       return

@@ -12,7 +12,7 @@ package import RelayWire
 /// A real daemon of the test's own, with the plugins it came with, an agent that behaves as pi does, and a fake messenger.
 package final class RelayFixture: Sendable {
   package let scratch: TemporaryFolder
-  package let folders: HomeDirectory
+  package let home: HomeDirectory
   package let messenger: FakeMessenger
   private let programs: Locked<Programs>
   private let process = Locked<ChildProcess?>(nil)
@@ -21,7 +21,7 @@ package final class RelayFixture: Sendable {
   private let silence = Locked(Mailbox<Void>())
 
   /// Everybody may write; answers stream; drop-in plugins return at once.
-  package static let usualConfig = """
+  package static let defaultConfig = """
     messengers:
       fake:
         default:
@@ -35,8 +35,8 @@ package final class RelayFixture: Sendable {
   ) async throws {
     self.programs = Locked(programs)
     scratch = try TemporaryFolder()
-    folders = HomeDirectory(home: scratch.path + "/home")
-    try folders.prepare()
+    home = HomeDirectory(path: scratch.path + "/home")
+    try home.prepare()
     var program = programs.executable("pi-relay-demo-agent")
     if isOldAgent {
       program = try scratch.write(
@@ -60,10 +60,10 @@ package final class RelayFixture: Sendable {
         \(sessions)
 
       """
-    try Data((agent + config).utf8).write(to: URL(filePath: folders.home + "/relay.yaml"))
-    chmod(folders.home + "/relay.yaml", 0o600)
+    try Data((agent + config).utf8).write(to: URL(filePath: home.path + "/relay.yaml"))
+    chmod(home.path + "/relay.yaml", 0o600)
     messenger = try FakeMessenger(
-      name: "fake", in: folders.plugins, scratch: scratch.path, executable: programs.executable("splice"),
+      name: "fake", in: home.plugins, scratch: scratch.path, executable: programs.executable("splice"),
       capabilities: capabilities)
     try await messenger.listen()
   }
@@ -76,7 +76,7 @@ package final class RelayFixture: Sendable {
   ///   - namesAgent: otherwise relay.yaml names none, and the daemon looks for one itself.
   ///   - startsDaemon: otherwise `body` does.
   package static func run(
-    config: String = usualConfig, sessions: String = "", pi: String = "", agent: [String] = [],
+    config: String = defaultConfig, sessions: String = "", pi: String = "", agent: [String] = [],
     isOldAgent: Bool = false, agentFilter: String? = nil, namesAgent: Bool = true,
     capabilities: Capabilities = FakeMessenger.usual,
     programs: Programs = .built, descriptorLimit: Int? = nil, startsDaemon: Bool = true,
@@ -150,12 +150,12 @@ package final class RelayFixture: Sendable {
   }
 
   private var environment: [String: String] {
-    ["PI_RELAY_HOME": folders.home, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]
+    ["PI_RELAY_HOME": home.path, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]
   }
 
   /// The text of relay.yaml.
   package var configuration: String {
-    get throws { String(decoding: try Data(contentsOf: URL(filePath: folders.home + "/relay.yaml")), as: UTF8.self) }
+    get throws { String(decoding: try Data(contentsOf: URL(filePath: home.path + "/relay.yaml")), as: UTF8.self) }
   }
 
   /// The lines that the daemon has logged.
@@ -215,7 +215,7 @@ package final class RelayFixture: Sendable {
   // MARK: - Looking at it
 
   package func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
-    let descriptor = relay_connect_unix(folders.socket)
+    let descriptor = relay_connect_unix(home.socket)
     guard descriptor >= 0 else { throw SystemError("connect", code: -descriptor) }
     let peer = JSONRPCConnection(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
     try peer.start()

@@ -45,8 +45,8 @@ public final class LineConnection: @unchecked Sendable {
   }
 
   /// Lines that may wait to be received before the server is made to wait, and bytes that it may leave unread.
-  private static let mostWaiting = 5_000
-  private static let mostUnsent = 1 << 20
+  private static let maximumWaiting = 5_000
+  private static let maximumUnsent = 1 << 20
 
   private let loop = EventLoop.shared
   private let lines = Mailbox<[UInt8]>()
@@ -101,7 +101,7 @@ public final class LineConnection: @unchecked Sendable {
       waiting -= 1
       return waiting
     }
-    if left == Self.mostWaiting / 2 { loop.perform { [weak self] in self?.resume() } }
+    if left == Self.maximumWaiting / 2 { loop.perform { [weak self] in self?.resume() } }
     return line
   }
 
@@ -110,7 +110,7 @@ public final class LineConnection: @unchecked Sendable {
     loop.perform { [weak self] in
       guard let self, token != nil else { return }
       unsent += Array(line.utf8) + [13, 10]
-      if unsent.count > Self.mostUnsent { finish() } else { flush() }
+      if unsent.count > Self.maximumUnsent { finish() } else { flush() }
     }
   }
 
@@ -148,7 +148,7 @@ public final class LineConnection: @unchecked Sendable {
           guard case .line(let bytes) = framed else { return }
           isPaused = waiting.withLock { waiting in
             waiting += 1
-            return waiting >= Self.mostWaiting
+            return waiting >= Self.maximumWaiting
           }
           lines.post(Array(bytes))
         }

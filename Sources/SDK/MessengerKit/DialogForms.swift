@@ -16,9 +16,9 @@ public enum DialogChoices: Sendable, Equatable {
   /// - Parameters:
   ///   - mostButtons: more answers than this are a menu.
   ///   - mostOptions: what a menu holds; with more answers they are buttons after all.
-  public init(_ dialog: DialogShow, mostButtons: Int, mostOptions: Int) {
+  public init(_ dialog: DialogShow, maximumButtons: Int, maximumOptions: Int) {
     let all = (dialog.buttons ?? []).flatMap(\.self)
-    if all.count > mostButtons, all.count <= mostOptions {
+    if all.count > maximumButtons, all.count <= maximumOptions {
       self = .menu(all)
     } else if all.isEmpty, dialog.wantsText {
       self = .form(Button(id: Self.formPrefix + dialog.dialog, label: "Answer…", style: .primary))

@@ -4,9 +4,9 @@ internal import RelayTransport
 /// that can do no harm.
 public actor PacedRequests {
   /// Tries of one request.
-  static let mostTries = 5
+  static let maximumTries = 5
   /// Longer waits are the host's, which keeps what waits on the disk.
-  static let longestWait: Duration = .seconds(5)
+  static let maximumWait: Duration = .seconds(5)
 
   private var limits: RateLimits
   private let clock = LoopClock.shared
@@ -51,7 +51,8 @@ public actor PacedRequests {
         return try await attempt(deadline - now)
       } catch {
         if case .unanswered = error { doubt = error }
-        guard tries < Self.mostTries, let delay = Self.delay(after: error, tries, isRepeatable), now + delay < deadline
+        guard tries < Self.maximumTries, let delay = Self.delay(after: error, tries, isRepeatable),
+          now + delay < deadline
         else { throw doubt ?? error }
         do { try await clock.sleep(for: delay) } catch { throw doubt ?? .unreachable("pi-relay is stopping") }
       }
@@ -93,7 +94,7 @@ public actor PacedRequests {
 
   private func waitForRoom(_ lane: RateLimits.Lane, until deadline: Duration) async throws(RESTError) {
     while case let wait = limits.wait(for: lane, now: now), wait > .zero {
-      guard wait <= Self.longestWait, now + wait < deadline else {
+      guard wait <= Self.maximumWait, now + wait < deadline else {
         throw .rateLimited(seconds: wait / .seconds(1))
       }
       do { try await clock.sleep(for: wait) } catch { throw .unreachable("pi-relay is stopping") }
@@ -106,7 +107,7 @@ public actor PacedRequests {
     case .refused(let status, _, _) where [500, 502, 503, 504, 524].contains(status):
       isRepeatable || status == 503 ? .milliseconds(250) * (1 << tries) : nil
     // Waited for before the next try.
-    case .rateLimited(let seconds): seconds <= longestWait / .seconds(1) ? .zero : nil
+    case .rateLimited(let seconds): seconds <= maximumWait / .seconds(1) ? .zero : nil
     case .unreachable: .milliseconds(250) * (1 << tries)
     case .unanswered: isRepeatable ? .milliseconds(250) * (1 << tries) : nil
     default: nil

@@ -5,7 +5,7 @@ internal import RelayTransport
 /// Finds out who sets the messenger up: whoever writes the code to the bot in a direct message is who reads it here.
 public struct Pairing: Sendable {
   /// For the code to arrive, in seconds.
-  public static let usualLimit = 600
+  public static let defaultLimit = 600
 
   /// Eight letters and digits that are not mistaken for each other.
   public let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })

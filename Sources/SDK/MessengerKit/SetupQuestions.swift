@@ -9,7 +9,7 @@ public enum SetupAnswer<Value> {
 
 extension SetupDialogue {
   /// Times that one thing is asked.
-  static var mostTries: Int { 3 }
+  static var maximumTries: Int { 3 }
 
   /// Asks until an answer is good.
   ///
@@ -23,7 +23,7 @@ extension SetupDialogue {
     _ judge: (String) async throws -> SetupAnswer<Value>
   ) async throws -> Value {
     var given = given
-    for _ in 0..<Self.mostTries {
+    for _ in 0..<Self.maximumTries {
       let text: String
       if let answer = given { text = answer } else { text = try await ask(name, question, secret: secret) }
       given = nil

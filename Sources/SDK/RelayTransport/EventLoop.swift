@@ -150,10 +150,10 @@ package final class EventLoop: Sendable {
   private var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
 
   /// Jobs beget jobs: a chain goes on for so many turns before descriptors have theirs.
-  private static let longestChain = 32
+  private static let maximumChain = 32
 
   private func runJobs() {
-    for _ in 0..<Self.longestChain {
+    for _ in 0..<Self.maximumChain {
       let jobs = state.withLock { state in
         defer { state.jobs = [] }
         return state.jobs

@@ -94,7 +94,7 @@ package final class JSONRPCConnection: Sendable {
   }
 
   /// A connection between two requests, for another process to go on with.
-  package struct Handover: Codable, Sendable {
+  package struct Snapshot: Codable, Sendable {
     package var input: Int32
     package var output: Int32
     package var nextID: Int64
@@ -103,7 +103,7 @@ package final class JSONRPCConnection: Sendable {
 
   /// Goes on with a connection that another process has held.
   package convenience init(
-    _ handover: Handover, clock: any Clock<Duration>, violation: @escaping @Sendable (ProtocolViolation) -> Void
+    _ handover: Snapshot, clock: any Clock<Duration>, violation: @escaping @Sendable (ProtocolViolation) -> Void
   ) {
     self.init(
       input: handover.input, output: handover.output, clock: clock, held: handover.held, nextID: handover.nextID,
@@ -113,7 +113,7 @@ package final class JSONRPCConnection: Sendable {
   /// Reads nothing more until `resume`.
   ///
   /// - Returns: nil while a request of either side is open, or more is to be written.
-  package func hold() async -> Handover? {
+  package func hold() async -> Snapshot? {
     guard let reader = reader.withLock({ $0 }), let (input, held) = await reader.hold(),
       let output = outbox.idleDescriptor
     else { return nil }
@@ -121,7 +121,7 @@ package final class JSONRPCConnection: Sendable {
       guard !state.ended, state.waiting.isEmpty, state.open.isEmpty else { return nil }
       state.isHeld = true
       // Far from what this program may have asked last: a late answer must not be taken for another's.
-      return Handover(input: input, output: output, nextID: state.nextID + Self.idsSkipped, held: held)
+      return Snapshot(input: input, output: output, nextID: state.nextID + Self.idsSkipped, held: held)
     }
   }
 
@@ -247,8 +247,8 @@ package final class JSONRPCConnection: Sendable {
   }
 
   /// Ends the connection once what has arrived is read.
-  package func closeSoon() {
-    reader.withLock { $0 }?.closeSoon()
+  package func closeAfterDraining() {
+    reader.withLock { $0 }?.closeAfterDraining()
   }
 
   // MARK: - Only on the loop's thread

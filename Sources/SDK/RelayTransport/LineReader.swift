@@ -75,7 +75,7 @@ package final class LineReader: Sendable {
   }
 
   /// Longest beginning of a line that is handed over.
-  private static let mostHeld = 1 << 20
+  private static let maximumHeld = 1 << 20
 
   /// Reads nothing more until `resume`, so that another process can go on. Nothing is delivered after it returns.
   ///
@@ -86,7 +86,7 @@ package final class LineReader: Sendable {
         continuation.resume(
           returning: state.withLock { state in
             guard state.descriptor >= 0, let token = state.token, !state.isPaused else { return nil }
-            guard let held = state.framer.unfinishedLine, held.count <= Self.mostHeld else { return nil }
+            guard let held = state.framer.unfinishedLine, held.count <= Self.maximumHeld else { return nil }
             loop.change(token, state.descriptor, to: [])
             state.isHeld = true
             return (state.descriptor, held)
@@ -113,7 +113,7 @@ package final class LineReader: Sendable {
 
   /// Stops reading once what has been written already is read. For a writer that has ended: someone who inherited
   /// its end of the pipe may hold it open for ever.
-  package func closeSoon() {
+  package func closeAfterDraining() {
     loop.perform { [self] in
       let isReady = state.withLock { state in
         guard state.descriptor >= 0 else { return false }
@@ -121,7 +121,7 @@ package final class LineReader: Sendable {
         return poll(&ready, 1, 0) > 0 && ready.revents & Int16(POLLIN) != 0
       }
       // Behind the reads that are due now; each takes what is there.
-      if isReady { closeSoon() } else { finish() }
+      if isReady { closeAfterDraining() } else { finish() }
     }
   }
 
@@ -172,7 +172,7 @@ package final class LineReader: Sendable {
 }
 
 extension LineReader: LongLinePermit.Reader {
-  func goOn() {
+  func continueReading() {
     loop.perform { [self] in
       state.withLock { state in
         state.isPaused = false

@@ -16,7 +16,7 @@ package final class LongLinePermit: Sendable {
   /// The readers that share the permit; each is called on any thread.
   protocol Reader: AnyObject, Sendable {
     /// This reader has the permit now.
-    func goOn()
+    func continueReading()
     /// The permit is lost, and the line with it.
     func loseLine()
   }
@@ -66,7 +66,7 @@ package final class LongLinePermit: Sendable {
       state.holder = state.waiting.popFirst()
       return state.holder
     }
-    next?.goOn()
+    next?.continueReading()
   }
 
   private func watch() {
@@ -83,7 +83,7 @@ package final class LongLinePermit: Sendable {
       return (loser, state.holder)
     }
     loser?.loseLine()
-    next?.goOn()
+    next?.continueReading()
     if state.withLock({ !$0.waiting.isEmpty }) { watch() }
   }
 }

@@ -105,7 +105,7 @@ package final class LoopClock: Clock, Sendable {
   }
 }
 
-extension Timekeeper {
+extension TimeSource {
   /// Stops while the machine is suspended: nobody is late because the lid was closed.
-  package static let system = Timekeeper(clock: LoopClock.shared)
+  package static let system = TimeSource(clock: LoopClock.shared)
 }

@@ -61,7 +61,7 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
   case unknownOutcome(String)
 
   /// Reads the failure out of an answer; `nil` for an error of another code than `delivery`, or of an unknown kind. The
-  /// wait of a rate limit is 1 s where none is stated, and at most `longestWait`.
+  /// wait of a rate limit is 1 s where none is stated, and at most `maximumWait`.
   public init?(_ error: WireError) {
     guard error.code == .delivery, let kind = error.data?["kind"]?.stringValue else { return nil }
     switch kind {
@@ -85,10 +85,10 @@ public enum DeliveryFailure: Error, Sendable, Equatable {
   }
 
   /// Longest wait that a platform is believed to ask for, in seconds.
-  public static let longestWait: Double = 3_600
+  public static let maximumWait: Double = 3_600
 
   private static func sensible(_ seconds: Double) -> Double {
-    seconds.isFinite ? min(max(0, seconds), longestWait) : longestWait
+    seconds.isFinite ? min(max(0, seconds), maximumWait) : maximumWait
   }
 
   /// The error to answer with: code `delivery`, with the kind in `data`.

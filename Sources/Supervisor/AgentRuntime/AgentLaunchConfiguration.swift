@@ -20,18 +20,18 @@ package struct AgentLaunchConfiguration {
   package init(
     program: AgentExecutable, pi: Config.Pi, id: String, model: String?, directory: String,
     memory: TranscriptRetention?,
-    folders: HomeDirectory, inherited: [String: String]
+    home: HomeDirectory, inherited: [String: String]
   ) {
     self.directory = directory
     var arguments = ["--mode", "rpc"]
     var environment = pi.environment
-    let file = "\(memory?.folder ?? folders.sessions)/\(id).jsonl"
+    let file = "\(memory?.folder ?? home.sessions)/\(id).jsonl"
     arguments += program.takesSessionID ? ["--session-id", id] : ["--session", file]
     if let memory, program.takesSessionID { arguments += ["--session-dir", memory.folder] }
     if let provider = pi.provider { arguments += ["--provider", provider] }
     if let model { arguments += ["--model", model] }
     // The demo keeps its sessions out of pi's own folder.
-    if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(folders.state)/demo-agent" }
+    if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(home.state)/demo-agent" }
     self.arguments = arguments + pi.arguments
     self.environment = environment
     let all = inherited.merging(environment) { $1 }

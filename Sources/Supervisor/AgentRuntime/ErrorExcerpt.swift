@@ -11,7 +11,7 @@ struct ErrorExcerpt {
   private var last: [String] = []
 
   mutating func append(_ line: String) {
-    let line = SafeText.line(line, limit: Self.lineLimit)
+    let line = TextSanitizer.line(line, limit: Self.lineLimit)
     if first.count < Self.keptLines { first.append(line) } else { last = last.suffix(Self.keptLines - 1) + [line] }
   }
 

@@ -81,8 +81,8 @@ package final class PiConnection: Sendable {
   }
 
   /// One life between two commands, for another program to go on with.
-  package struct Handover: Codable, Sendable {
-    package var child: ChildProcess.Handover
+  package struct Snapshot: Codable, Sendable {
+    package var child: ChildProcess.Snapshot
     package var input: Int32
     package var output: Int32
     package var error: Int32
@@ -94,7 +94,7 @@ package final class PiConnection: Sendable {
 
   /// Goes on with a pi that the program this process was before has held. `start` begins to read.
   package convenience init(
-    _ handover: Handover, guardian: Guardian?, log: LogFile, wantsToolImages: Bool, clock: any Clock<Duration>,
+    _ handover: Snapshot, guardian: Guardian?, log: LogFile, wantsToolImages: Bool, clock: any Clock<Duration>,
     text: @escaping @Sendable (String) -> Void
   ) throws {
     self.init(
@@ -159,22 +159,22 @@ package final class PiConnection: Sendable {
     try errors.start()
     try reader.start()
     child.onExit { _ in
-      reader.closeSoon()
-      errors.closeSoon()
+      reader.closeAfterDraining()
+      errors.closeAfterDraining()
     }
   }
 
   /// Reads nothing more until `resume`.
   ///
   /// - Returns: nil while a command is unanswered, more is to be written, or what came has not been heard yet.
-  package func hold() async -> Handover? {
+  package func hold() async -> Snapshot? {
     guard let (reader, errors) = readers.withLock({ $0 }), !child.hasEnded,
       let (output, held) = await reader.hold(), let (error, heldErrors) = await errors.hold(),
       let input = outbox.idleDescriptor, let dialect = stream.withLock({ $0.dialect }), incoming.isAwaited
     else { return nil }
     return state.withLock { state in
       guard !state.ended, state.waiting.isEmpty else { return nil }
-      return Handover(
+      return Snapshot(
         child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
         nextID: state.nextID + Int(JSONRPCConnection.idsSkipped), dialect: dialect)
     }

@@ -24,12 +24,12 @@ struct AgentLauncher: Sendable {
   func launch(of program: AgentExecutable) -> AgentLaunchConfiguration {
     AgentLaunchConfiguration(
       program: program, pi: context.pi, id: context.record.id, model: model ?? context.pi.model,
-      directory: context.record.directory, memory: memory, folders: dependencies.folders,
+      directory: context.record.directory, memory: memory, home: dependencies.home,
       inherited: dependencies.environment)
   }
 
   var log: LogFile {
-    LogFile(path: dependencies.folders.log("session-\(context.record.id)"), limits: dependencies.logLimits)
+    LogFile(path: dependencies.home.log("session-\(context.record.id)"), limits: dependencies.logLimits)
   }
 
   /// Prepares the session's folders and files.
@@ -60,7 +60,7 @@ struct AgentLauncher: Sendable {
       do {
         return try PiConnection(
           request, guardian: dependencies.guardian, log: log, wantsToolImages: context.record.wantsToolImages,
-          clock: dependencies.timekeeper.clock, text: { [emit = context.emit] in emit(.text($0)) })
+          clock: dependencies.timeSource.clock, text: { [emit = context.emit] in emit(.text($0)) })
       } catch SpawnError.postponed {
         // Closed again before this went through.
       }
@@ -68,10 +68,10 @@ struct AgentLauncher: Sendable {
   }
 
   /// Continues with a process of the program before.
-  func adopt(_ handover: PiConnection.Handover) throws -> PiConnection {
+  func adopt(_ handover: PiConnection.Snapshot) throws -> PiConnection {
     try PiConnection(
       handover, guardian: dependencies.guardian, log: log, wantsToolImages: context.record.wantsToolImages,
-      clock: dependencies.timekeeper.clock, text: { [emit = context.emit] in emit(.text($0)) })
+      clock: dependencies.timeSource.clock, text: { [emit = context.emit] in emit(.text($0)) })
   }
 
   /// Waits for the agent of an earlier daemon, which may still be on its way out: two would write into one session file,
@@ -87,7 +87,7 @@ struct AgentLauncher: Sendable {
         guardian.endLeftovers(of: context.marker, signal: signal)
       }
       if count == 0 { return true }
-      guard await dependencies.timekeeper.sleep(for: .milliseconds(10)) else { return false }
+      guard await dependencies.timeSource.sleep(for: .milliseconds(10)) else { return false }
     }
     dependencies.logger.with(session: context.record.id, named: name).error(
       "an agent of an earlier daemon does not end")
@@ -99,7 +99,7 @@ struct AgentLauncher: Sendable {
   private func trimPartialLines(of files: [String]) async throws {
     for file in files {
       guard let partial = PartialLine(of: file) else { continue }
-      guard await dependencies.timekeeper.sleep(for: .milliseconds(200)) else { return }
+      guard await dependencies.timeSource.sleep(for: .milliseconds(200)) else { return }
       if PartialLine(of: file) == partial { try partial.cut() }
     }
   }

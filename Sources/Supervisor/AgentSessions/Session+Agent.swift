@@ -100,7 +100,7 @@ extension Session {
   }
 
   /// Continues with a process of the program before. `listen` must follow.
-  func adoptAgent(_ handover: PiConnection.Handover, isWorking: Bool) async throws -> (PiConnection, AgentSlot) {
+  func adoptAgent(_ handover: PiConnection.Snapshot, isWorking: Bool) async throws -> (PiConnection, AgentSlot) {
     let connection = try launcher.adopt(handover)
     let slot = await dependencies.places.adopt()
     agent.adopt(connection, slot, isWorking: isWorking)
@@ -108,7 +108,7 @@ extension Session {
   }
 
   func stopAgent() async {
-    guard let holder = agent.leave() else { return }
+    guard let holder = agent.beginLeaving() else { return }
     let generation = current.generation
     withdrawDialogs("the agent was ended")
     let exit = await holder.process.stop()

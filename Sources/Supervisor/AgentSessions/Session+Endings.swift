@@ -65,7 +65,7 @@ extension Session {
     let left = current.run?.removeSteering() ?? []
     current.finish()
     current.forgetEnd()
-    retention.messageEnded(now: dependencies.timekeeper.wallTime())
+    retention.messageEnded(now: dependencies.timeSource.wallTime())
     agent.runEnded()
     cancelDialogs("the run has ended")
     withdrawQuestions("the run has ended")

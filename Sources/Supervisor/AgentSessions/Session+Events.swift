@@ -21,7 +21,7 @@ extension Session {
       }
     }
     connection.stopListening()
-    let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: dependencies.timekeeper.clock)
+    let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: dependencies.timeSource.clock)
     if settings.leftovers == .kill, let guardian = dependencies.guardian {
       // Looks at every process there is: not on the loop.
       await withTaskExecutorPreference(globalConcurrentExecutor) {
@@ -66,8 +66,8 @@ extension Session {
 
   private func endWhenQuiet() {
     let moment = current.beginQuietMoment()
-    taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
-      if await timekeeper.sleep(for: Self.quietAfterEnd) { await endQuietMoment(moment) }
+    taskScope.add(on: EventLoop.shared) { [self, timeSource = dependencies.timeSource] in
+      if await timeSource.sleep(for: Self.quietAfterEnd) { await endQuietMoment(moment) }
     }
   }
 

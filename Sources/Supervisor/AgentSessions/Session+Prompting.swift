@@ -45,11 +45,11 @@ extension Session {
 
   private func watchTime(_ generation: Generation, _ over: Mailbox<Void>) {
     guard let limit = settings.callTimeout,
-      let left = current.run?.timeLeft(of: limit, now: dependencies.timekeeper.now())
+      let left = current.run?.timeLeft(of: limit, now: dependencies.timeSource.now())
     else {
       return
     }
-    taskScope.add(on: EventLoop.shared) { [self, clock = dependencies.timekeeper.clock] in
+    taskScope.add(on: EventLoop.shared) { [self, clock = dependencies.timeSource.clock] in
       do {
         try await withDeadline(left, clock: clock) { _ = await over.next() }
       } catch {
@@ -81,7 +81,7 @@ extension Session {
   private func watchStart(_ connection: PiConnection, _ generation: Generation, _ over: Mailbox<Void>) async {
     while true {
       do {
-        try await withDeadline(pi.answerTimeout, clock: dependencies.timekeeper.clock) { _ = await over.next() }
+        try await withDeadline(pi.answerTimeout, clock: dependencies.timeSource.clock) { _ = await over.next() }
         return
       } catch is CancellationError {
         return

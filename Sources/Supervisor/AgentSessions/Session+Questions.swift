@@ -48,7 +48,7 @@ extension Session {
 
   /// - Parameter waited: how long it had waited in earlier processes.
   func keepOpen(_ dialog: PiDialog, waited: Duration = .zero) {
-    questions.open(dialog, began: dependencies.timekeeper.now() - waited)
+    questions.open(dialog, began: dependencies.timeSource.now() - waited)
     if let timeout = dialog.timeout {
       expire(after: .milliseconds(timeout) - waited) { await $0.expire(dialog.id) }
     } else if let limit = settings.questionTimeout {
@@ -57,8 +57,8 @@ extension Session {
   }
 
   private func expire(after limit: Duration, _ body: @escaping @Sendable (Session) async -> Void) {
-    taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
-      if await timekeeper.sleep(for: max(.zero, limit)) { await body(self) }
+    taskScope.add(on: EventLoop.shared) { [self, timeSource = dependencies.timeSource] in
+      if await timeSource.sleep(for: max(.zero, limit)) { await body(self) }
     }
   }
 

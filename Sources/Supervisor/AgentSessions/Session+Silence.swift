@@ -17,11 +17,11 @@ extension Session {
   /// Watches a run until `over` is closed.
   func watchSilence(_ generation: Generation, _ over: Mailbox<Void>) {
     guard let limit = settings.silenceTimeout else { return }
-    taskScope.add(on: EventLoop.shared) { [self, timekeeper = dependencies.timekeeper] in
+    taskScope.add(on: EventLoop.shared) { [self, timeSource = dependencies.timeSource] in
       var wait = limit
       while true {
         do {
-          try await withDeadline(wait, clock: timekeeper.clock) { _ = await over.next() }
+          try await withDeadline(wait, clock: timeSource.clock) { _ = await over.next() }
           return
         } catch is DeadlineExceeded {
           wait = await noteSilence(generation, limit)

@@ -57,7 +57,7 @@ extension Session {
   /// Closes an assistant's session to what arrives from now on, where it has had nothing to do for so long that it is not
   /// needed any more; `close` must follow.
   func beginsToCloseIfUnused(for limit: Duration) -> Bool {
-    let now = dependencies.timekeeper.wallTime()
+    let now = dependencies.timeSource.wallTime()
     guard phase.isOpen, !isBusy, !questions.hasOwn, retention.isUnused(for: limit, now: now) else { return false }
     phase.take(.closed)
     return true
@@ -114,7 +114,7 @@ extension Session {
 
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
   /// daemon. Answers what was cut short, in words; nil when nothing was.
-  func park() async -> String? {
+  func shutDown() async -> String? {
     let isRunning = current.run?.accepted == true
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)

@@ -48,7 +48,7 @@ extension Session {
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
-        guard await dependencies.timekeeper.sleep(for: .seconds(1)) else { return false }
+        guard await dependencies.timeSource.sleep(for: .seconds(1)) else { return false }
       }
     }
     return true

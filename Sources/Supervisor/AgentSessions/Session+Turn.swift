@@ -30,7 +30,7 @@ extension Session {
     var next = prompt.life.take(.turn)?.next ?? .leave
     // The daemon was about to end before the turn began.
     if phase.isForShutdown { prompt.life.take(.shutDown) }
-    current.begin(prompt, now: dependencies.timekeeper.now())
+    current.begin(prompt, now: dependencies.timeSource.now())
     emit(.runStarted(prompt.key, text: prompt.typed))
     await forgetWhatIsOver(before: prompt)
     var turn = Turn(prompt: prompt)
@@ -161,7 +161,7 @@ extension Session {
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
-        guard await dependencies.timekeeper.sleep(for: .seconds(1)) else { return }
+        guard await dependencies.timeSource.sleep(for: .seconds(1)) else { return }
       }
     }
   }

@@ -39,7 +39,7 @@ extension Session {
   /// Clears the transcript where it is out of date.
   func forgetWhatIsOver(before prompt: Prompt) async {
     guard let memory = retention.mayBeOver(before: prompt) else { return }
-    let now = dependencies.timekeeper.wallTime()
+    let now = dependencies.timeSource.wallTime()
     if await withTaskExecutorPreference(globalConcurrentExecutor, operation: { memory.isOver(now: now) }) {
       await beginAnew()
     }
@@ -64,7 +64,7 @@ extension Session {
       return
     }
     let wakes = wakes
-    let woken: Void?? = try? await withDeadline(limit, clock: dependencies.timekeeper.clock) { await wakes.next() }
+    let woken: Void?? = try? await withDeadline(limit, clock: dependencies.timeSource.clock) { await wakes.next() }
     if woken == nil, phase.isOpen, isIdle {
       logger.info("idle for \(limit.forPeople), its agent is ended until it is needed")
       await stopAgent()

@@ -52,7 +52,7 @@ package actor Session {
     model = ModelSelection(chosen: record.model, shown: record.shownModel)
     facts = AgentFacts(isRestored: isRestored)
     transcript = TranscriptCursor(isRestored: isRestored)
-    retention = RetentionState(memory, now: dependencies.timekeeper.wallTime())
+    retention = RetentionState(memory, now: dependencies.timeSource.wallTime())
   }
 
   package nonisolated var id: String { context.record.id }
@@ -112,10 +112,11 @@ package actor Session {
   package func learn(_ told: PiState, through connection: PiConnection) {
     guard self.connection === connection else { return }
     facts.learn(told)
-    guard model.learn(told.model.map { SafeText.line($0.name ?? $0.id, limit: 80) }), let shown = model.shown else {
+    guard model.learn(told.model.map { TextSanitizer.line($0.name ?? $0.id, limit: 80) }), let shown = model.shown
+    else {
       return
     }
-    dependencies.store.keepShownModelSoon(shown, of: id)
+    dependencies.store.scheduleShownModel(shown, of: id)
     emit(.nameOrModelChanged)
   }
 

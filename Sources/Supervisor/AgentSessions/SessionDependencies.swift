@@ -12,33 +12,33 @@ package import SessionStates
 
 /// Dependencies that all sessions share.
 package struct SessionDependencies: Sendable {
-  package var folders: HomeDirectory
+  package var home: HomeDirectory
   package var guardian: Guardian?
   package var environment: [String: String]
   package var store: any Store
-  package var timekeeper: Timekeeper
+  package var timeSource: TimeSource
   package var logLimits: LogFile.Limits
   package var places: AgentSlots
   package var agents: AgentResolver
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var logger: Logger
   /// A person's words as they are repeated to people: one line of so many characters, looked through before it is cut.
-  package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) }
+  package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { TextSanitizer.line($0, limit: $1) }
   /// Environment variables that agents must not see.
   package var secretVariables: @Sendable () -> Set<String> = { [] }
 
   package init(
-    folders: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
-    timekeeper: Timekeeper, logLimits: LogFile.Limits, places: AgentSlots, agents: AgentResolver,
+    home: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timeSource: TimeSource, logLimits: LogFile.Limits, places: AgentSlots, agents: AgentResolver,
     prepare: @escaping @Sendable (Prompt) async -> PreparedPrompt, logger: Logger,
-    quote: @escaping @Sendable (_ words: String, _ limit: Int) -> String = { SafeText.line($0, limit: $1) },
+    quote: @escaping @Sendable (_ words: String, _ limit: Int) -> String = { TextSanitizer.line($0, limit: $1) },
     secretVariables: @escaping @Sendable () -> Set<String> = { [] }
   ) {
-    self.folders = folders
+    self.home = home
     self.guardian = guardian
     self.environment = environment
     self.store = store
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.logLimits = logLimits
     self.places = places
     self.agents = agents

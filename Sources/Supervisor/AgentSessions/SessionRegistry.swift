@@ -61,7 +61,7 @@ package actor SessionRegistry {
     home: ConversationKey? = nil, emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) async -> Session {
     let id = UUID().uuidString.lowercased()
-    let directory = directory ?? usualDirectory(for: role)
+    let directory = directory ?? defaultDirectory(for: role)
     let name = freeName(
       name ?? directory.split(separator: "/").last.map(String.init) ?? "session", seenFrom: home)
     let record = SessionRecord(
@@ -76,7 +76,7 @@ package actor SessionRegistry {
   /// - Parameter emit: told everything that happens in them, in order; must not wait.
   package func restore(emit: @escaping @Sendable (String, SessionEvent) -> Void) async throws {
     emitOfRestored = emit
-    restored = dependencies.timekeeper.wallTime()
+    restored = dependencies.timeSource.wallTime()
     for record in try await dependencies.store.sessions() where entries[record.id] == nil {
       list(record, .asleep(record))
     }
@@ -113,7 +113,7 @@ package actor SessionRegistry {
     return session
   }
 
-  private func usualDirectory(for role: SessionRole?) -> String {
+  private func defaultDirectory(for role: SessionRole?) -> String {
     profile(for: role).settings.directory ?? dependencies.environment["HOME"] ?? "/"
   }
 
@@ -121,7 +121,7 @@ package actor SessionRegistry {
   package func heartbeatSession(emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
     let session = make(
       SessionRecord(
-        id: UUID().uuidString.lowercased(), name: "heartbeat", directory: usualDirectory(for: .assistant), model: nil,
+        id: UUID().uuidString.lowercased(), name: "heartbeat", directory: defaultDirectory(for: .assistant), model: nil,
         wantsToolImages: false, role: .assistant), isListed: false, emit)
     passing.append(session)
     return session
@@ -147,7 +147,7 @@ package actor SessionRegistry {
 
   /// A number in a name must not tell of sessions that the conversation is not to know of.
   private func freeName(_ wish: String, seenFrom conversation: ConversationKey?) -> String {
-    let wish = SafeText.line(wish, limit: 48)
+    let wish = TextSanitizer.line(wish, limit: 48)
     let taken = Set(AddressableSessions(from: conversation, among: all()).sessions.compactMap { names[$0.id] })
     guard taken.contains(wish) else { return wish }
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
@@ -162,10 +162,10 @@ package actor SessionRegistry {
     dependencies.logger.with(session: record.id, named: record.name)
   }
 
-  func end(_ handover: ChildProcess.Handover) {
+  func end(_ handover: ChildProcess.Snapshot) {
     do {
       let child = try ChildProcess.adopt(handover, guardian: dependencies.guardian)
-      taskScope.add { [clock = dependencies.timekeeper.clock] in
+      taskScope.add { [clock = dependencies.timeSource.clock] in
         await child.tearDown([.wait(.seconds(3))], clock: clock)
       }
     } catch {
@@ -232,7 +232,7 @@ package actor SessionRegistry {
       return true
     case .asleep(let record):
       let retention = RetentionState(profile(for: record.role).retention(record), now: restored)
-      let now = dependencies.timekeeper.wallTime()
+      let now = dependencies.timeSource.wallTime()
       guard await Self.isUnused(retention, for: limit, now: now) else { return false }
       // It may have been addressed meanwhile.
       guard case .asleep? = entries[id] else { return await closeIfUnused(id, for: limit) }
@@ -276,7 +276,7 @@ package actor SessionRegistry {
 
   /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
   package func stop(drain: Duration) async -> [String] {
-    let clock = dependencies.timekeeper
+    let clock = dependencies.timeSource
     let deadline = clock.now() + drain
     while clock.now() < deadline, await isAnyBusy() {
       guard await clock.sleep(for: .milliseconds(50)) else { break }
@@ -287,7 +287,7 @@ package actor SessionRegistry {
     await dependencies.places.close()
     await assistantProfile.dependencies.places.close()
     let cut = await withTaskGroup(of: String?.self) { group in
-      for session in sessions { group.addTask { await session.park() } }
+      for session in sessions { group.addTask { await session.shutDown() } }
       var lines: [String] = []
       for await line in group { if let line { lines.append(line) } }
       return lines

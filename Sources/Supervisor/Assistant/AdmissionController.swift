@@ -24,20 +24,20 @@ package final class AdmissionController: Sendable {
   }
 
   private let settings: Config.Assistant
-  private let timekeeper: Timekeeper
+  private let timeSource: TimeSource
   private let logger: Logger
   private let state = Locked(State())
 
-  package init(_ settings: Config.Assistant, _ timekeeper: Timekeeper, logger: Logger) {
+  package init(_ settings: Config.Assistant, _ timeSource: TimeSource, logger: Logger) {
     self.settings = settings
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.logger = logger
   }
 
   /// - Parameter isKnown: an earlier daemon admitted the message, which is not refused any more.
   /// - Returns: false where as many messages wait as may.
   package func admit(_ message: MessageKey, isKnown: Bool) -> Bool {
-    let now = timekeeper.now()
+    let now = timeSource.now()
     return state.withLock { state in
       guard isKnown || state.waiting.count < settings.maximumQueued else { return false }
       state.messages[message] = Message(taken: now)
@@ -52,7 +52,7 @@ package final class AdmissionController: Sendable {
   package func observe(_ event: SessionEvent) {
     switch event {
     case .messageGiven(let message):
-      let now = timekeeper.now()
+      let now = timeSource.now()
       state.withLock { $0.messages[message]?.started = now }
     case .timedOut(let message?, _):
       state.withLock { if $0.messages[message] != nil { $0.timeouts += 1 } }
@@ -63,7 +63,7 @@ package final class AdmissionController: Sendable {
   }
 
   private func ended(_ message: MessageKey, _ end: RunEnd) {
-    let now = timekeeper.now()
+    let now = timeSource.now()
     let ended = state.withLock { state -> Message? in
       guard let ended = state.messages.removeValue(forKey: message) else { return nil }
       var latencies = state.latencies[message.conversation] ?? []
@@ -88,7 +88,7 @@ package final class AdmissionController: Sendable {
   ///
   /// - Parameter sessions: the number of the assistant's sessions.
   package func health(sessions: Int) -> String {
-    let now = timekeeper.now()
+    let now = timeSource.now()
     return state.withLock { state in
       let waiting = state.waiting
       let oldest = waiting.map { now - $0.taken }.max() ?? .zero

@@ -27,18 +27,18 @@ package actor AssistantScheduler {
   private let setup: AssistantSetup
   private let sessions: SessionRegistry
   private let admission: AdmissionController
-  private let timekeeper: Timekeeper
+  private let timeSource: TimeSource
   private let logger: Logger
   private var hasBegun = false
 
   package init(
-    _ setup: AssistantSetup, sessions: SessionRegistry, admission: AdmissionController, timekeeper: Timekeeper,
+    _ setup: AssistantSetup, sessions: SessionRegistry, admission: AdmissionController, timeSource: TimeSource,
     logger: Logger
   ) {
     self.setup = setup
     self.sessions = sessions
     self.admission = admission
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.logger = logger
   }
 
@@ -48,8 +48,8 @@ package actor AssistantScheduler {
     hasBegun = true
     func every(_ interval: Duration?, _ work: @escaping @Sendable () async -> Void) {
       guard let interval else { return }
-      taskScope.add { [timekeeper] in
-        while await timekeeper.sleep(for: interval) { await work() }
+      taskScope.add { [timeSource] in
+        while await timeSource.sleep(for: interval) { await work() }
       }
     }
     let settings = setup.settings
@@ -71,7 +71,7 @@ package actor AssistantScheduler {
     var ended = 0
     for session in await sessions.assistants() where await closeIfUnused(session.id, for: limit, host) { ended += 1 }
     let used = Set(await sessions.assistants().map(\.id) + sessions.passing.map(\.id))
-    let now = timekeeper.wallTime()
+    let now = timeSource.wallTime()
     // Reads a directory for each session: neither on the event loop nor on this actor.
     let removed = await withTaskExecutorPreference(globalConcurrentExecutor) { [logger, root = setup.root] in
       AssistantFolders(root: root).remove(exceptOf: used, unusedFor: limit, now: now, logger: logger)
@@ -99,7 +99,7 @@ package actor AssistantScheduler {
 
   private func check(_ host: any AssistantHost) async {
     guard !host.isDraining else { return }
-    let number = Int(timekeeper.wallTime())
+    let number = Int(timeSource.wallTime())
     await PeriodicCheck.run(number, in: sessions, observing: admission) { outcome in
       switch outcome {
       case .allWell: logger.info("heartbeat: nothing that the owner must know")

@@ -32,7 +32,7 @@ package struct AssistantSetup: Sendable {
       // Of these children alone: other sessions keep the person's own settings.
       pi.environment["PI_CODING_AGENT_DIR"] = directory
     }
-    let root = settings.sessionDirectory ?? dependencies.folders.assistantSessions
+    let root = settings.sessionDirectory ?? dependencies.home.assistantSessions
     var own = dependencies
     own.places = AgentSlots(
       maximum: settings.workers, maximumStarting: min(config.sessions.maximumStarting, settings.workers))

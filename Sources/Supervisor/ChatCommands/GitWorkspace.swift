@@ -51,12 +51,12 @@ package enum GitWorkspace {
         .init(
           name: "git status", path: git, arguments: arguments, environment: environment,
           directory: folder),
-        guardian: dependencies.guardian, limit: changesLimit, clock: dependencies.timekeeper.clock)
+        guardian: dependencies.guardian, limit: changesLimit, clock: dependencies.timeSource.clock)
       guard run.exit == .exited(0) else { return nil }
       switch run.output.count {
       case 0: return "clean"
       case 1: return "1 change that is not committed"
-      case ProcessOutput.mostLines...: return "\(ProcessOutput.mostLines) or more changes that are not committed"
+      case ProcessOutput.maximumLines...: return "\(ProcessOutput.maximumLines) or more changes that are not committed"
       case let count: return "\(count) changes that are not committed"
       }
     } catch {

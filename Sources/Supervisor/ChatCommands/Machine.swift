@@ -10,13 +10,13 @@ enum Machine {
   /// - Parameter read: the text of a file; `nil` where there is none.
   static func container(read: (_ path: String) -> String? = Machine.text) -> String? {
     // systemd inside the container writes what it was told by what began it.
-    if let kind = read("/run/systemd/container").map({ SafeText.line($0) }), !kind.isEmpty { return kind }
+    if let kind = read("/run/systemd/container").map({ TextSanitizer.line($0) }), !kind.isEmpty { return kind }
     if read("/.dockerenv") != nil { return "docker" }
     if let about = read("/run/.containerenv") {
       let engine = about.split(separator: "\n").first { $0.hasPrefix("engine=") }?.dropFirst("engine=".count)
       // engine="podman-4.3.1"
       let name = engine.map { $0.filter { $0 != "\"" }.prefix { $0 != "-" } } ?? ""
-      return name.isEmpty ? "podman" : SafeText.line(String(name))
+      return name.isEmpty ? "podman" : TextSanitizer.line(String(name))
     }
     let groups = (read("/proc/self/cgroup") ?? "").split(whereSeparator: { "/\n".contains($0) })
     let kinds = [("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc"), ("kubepods", "kubernetes")]

@@ -51,7 +51,7 @@ package struct NewSession: Equatable, Sendable {
   /// - Returns: the reason why a session cannot be begun there, in words.
   mutating func resolveDirectory(in context: any CommandContext) async -> String? {
     guard let folder else { return nil }
-    let shown = SafeText.line(folder, limit: 200)
+    let shown = TextSanitizer.line(folder, limit: 200)
     // A terminal's user may go anywhere; from chat only where relay.yaml says. The reply does not reveal whether other
     // folders exist.
     if !context.isLocal {

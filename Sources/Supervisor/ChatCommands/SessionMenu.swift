@@ -12,9 +12,9 @@ package struct SessionMenu {
   /// For a conversation that talks to no session and cannot begin one by writing.
   package static let advice = "Choose one with /sessions and /use, or begin one with /new."
 
-  private static let usualPage = 40
+  private static let defaultPage = 40
   /// Of a page's lines, in UTF-16 units: the shortest messages there are hold 2,000.
-  private static let longestText = 1_800
+  private static let maximumText = 1_800
 
   /// - Parameters:
   ///   - beginsByWriting: a message begins a session where there is none.
@@ -30,7 +30,7 @@ package struct SessionMenu {
       buttons = nil
       return
     }
-    let limits = limits.flatMap { $0.idLength >= Self.longestID ? $0 : nil }
+    let limits = limits.flatMap { $0.idLength >= Self.maximumID ? $0 : nil }
     let lines = sessions.enumerated().map { Self.line($0.offset + 1, $0.element, current) }
     let size = Self.pageSize(lines, hasCurrent: current != nil, limits)
     let pages = (sessions.count + size - 1) / size
@@ -51,16 +51,16 @@ package struct SessionMenu {
 
   /// As many as there are buttons for, and whose lines fit into one message.
   private static func pageSize(_ lines: [String], hasCurrent: Bool, _ limits: ButtonLimits?) -> Int {
-    var size = usualPage
+    var size = defaultPage
     if let limits {
       let isAllOnOne = !hasCurrent && lines.count <= limits.rows * limits.perRow
       size = isAllOnOne ? lines.count : max(1, limits.rows - 1) * limits.perRow
     }
-    while size > 1, longestPage(lines, size) > longestText { size -= 1 }
+    while size > 1, maximumPage(lines, size) > maximumText { size -= 1 }
     return size
   }
 
-  private static func longestPage(_ lines: [String], _ size: Int) -> Int {
+  private static func maximumPage(_ lines: [String], _ size: Int) -> Int {
     stride(from: 0, to: lines.count, by: size).map { start in
       lines[start..<min(start + size, lines.count)].reduce(0) { $0 + $1.utf16.count + 1 }
     }.max() ?? 0
@@ -68,13 +68,14 @@ package struct SessionMenu {
 
   private static func line(_ number: Int, _ status: SessionStatus, _ current: String?) -> String {
     "\(number). \(status.name) — \(status.words)"
-      + (status.model.map { " — \(SafeText.line($0, limit: 60))" } ?? "") + (status.id == current ? " ← here" : "")
+      + (status.model.map { " — \(TextSanitizer.line($0, limit: 60))" } ?? "") + (status.id == current ? " ← here" : "")
   }
 
   private static func button(_ status: SessionStatus, _ current: String?, _ limits: ButtonLimits) -> Button {
     let style: Button.Style =
       if status.id == current { .success } else if status.activity == .stopped { .secondary } else { .primary }
-    return Button(id: "use:\(status.id)", label: SafeText.line(status.name, limit: limits.labelLength), style: style)
+    return Button(
+      id: "use:\(status.id)", label: TextSanitizer.line(status.name, limit: limits.labelLength), style: style)
   }
 
   private static func controls(_ page: Int, of pages: Int, _ current: String?) -> [Button] {
@@ -86,7 +87,7 @@ package struct SessionMenu {
   }
 
   /// `use:` and a session's id.
-  private static let longestID = 40
+  private static let maximumID = 40
 
   /// The command line that a button of a menu stands for; nil for a button that is none of a menu's.
   package static func command(ofButton id: String) -> String? {

@@ -152,7 +152,7 @@ package struct Config: Sendable, Equatable {
 
   package struct Restart: Sendable, Equatable {
     package var firstDelay: Duration = .milliseconds(250)
-    package var longestDelay: Duration = .seconds(60)
+    package var maximumDelay: Duration = .seconds(60)
     package var failingCount = 5
     package var failingWindow: Duration = .seconds(60)
   }

@@ -189,7 +189,7 @@ package struct ConfigReader: Sendable {
       config.restart.firstDelay = .milliseconds(value)
     }
     if let value = restart.integer("longestDelaySeconds", in: 1...86_400) {
-      config.restart.longestDelay = .seconds(value)
+      config.restart.maximumDelay = .seconds(value)
     }
     if let value = restart.integer("failingCount", in: 1...1_000_000) { config.restart.failingCount = value }
     if let value = restart.integer("failingWindowSeconds", in: 1...86_400) {

@@ -14,7 +14,7 @@ package import RelayWire
 package actor Services {
   /// One holder for each service asked for so far.
   private var holders: [String: ConnectionSlot] = [:]
-  private let folders: HomeDirectory
+  private let home: HomeDirectory
   private let clock: any Clock<Duration>
   private let logger: Logger
   /// Requests that ended a service, by what they carried: a second death sets the content aside.
@@ -41,8 +41,8 @@ package actor Services {
   /// For files, which cannot be asked for again: the plugin may take as long for its handshake.
   static let wakeLimit: Duration = .seconds(10)
 
-  package init(folders: HomeDirectory, clock: any Clock<Duration>, logger: Logger) {
-    self.folders = folders
+  package init(home: HomeDirectory, clock: any Clock<Duration>, logger: Logger) {
+    self.home = home
     self.clock = clock
     self.logger = logger
   }
@@ -182,7 +182,7 @@ package actor Services {
       guard let link = await waitForLink(AttachmentsPrepare.method, wakingFor: Self.wakeLimit) else { break }
       let output = "\(link.spoolFolder)/\(UUID().uuidString)"
       do {
-        try folders.makePrivate(output)
+        try home.makePrivate(output)
         defer { try? FileManager.default.removeItem(atPath: output) }
         let reply = try await link.request(
           AttachmentsPrepare(
@@ -223,8 +223,8 @@ package actor Services {
   /// With names that may stand in what the agent is told.
   private static func named(_ attachment: Attachment) -> Attachment {
     var attachment = attachment
-    attachment.name = SafeText.fileName(attachment.name)
-    attachment.mime = attachment.mime.map(SafeText.fileName)
+    attachment.name = TextSanitizer.fileName(attachment.name)
+    attachment.mime = attachment.mime.map(TextSanitizer.fileName)
     return attachment
   }
 }

@@ -53,9 +53,9 @@ package final class ControlServer: Sendable {
     var stops: [IncomingRequest] = []
   }
 
-  static let mostConnections = 64
+  static let maximumConnections = 64
 
-  private let folders: HomeDirectory
+  private let home: HomeDirectory
   private let handlers: Handlers
   private let marker: String
   private let clock: any Clock<Duration>
@@ -68,19 +68,19 @@ package final class ControlServer: Sendable {
   ///
   /// - Parameter adopted: the listening socket of the program that this process was before.
   package init(
-    folders: HomeDirectory, handlers: Handlers, marker: String, clock: any Clock<Duration>,
+    home: HomeDirectory, handlers: Handlers, marker: String, clock: any Clock<Duration>,
     adopting adopted: Int32? = nil,
     logger: Logger
   ) throws(HomeDirectory.Failure) {
-    self.folders = folders
+    self.home = home
     self.handlers = handlers
     self.marker = marker
     self.clock = clock
     self.logger = logger
-    let result = adopted ?? relay_listen_unix(folders.socket)
+    let result = adopted ?? relay_listen_unix(home.socket)
     guard result >= 0 else {
       throw HomeDirectory.Failure(
-        SystemError("cannot be made", path: "the control socket \(folders.socket)", code: -result))
+        SystemError("cannot be made", path: "the control socket \(home.socket)", code: -result))
     }
     descriptor = result
   }
@@ -112,7 +112,7 @@ package final class ControlServer: Sendable {
     if let token { EventLoop.shared.close(token, descriptor) }
     for peer in peers { peer.finish() }
     for peer in peers { peer.close() }
-    _ = unlink(folders.socket)
+    _ = unlink(home.socket)
     taskScope.close()
   }
 
@@ -124,13 +124,13 @@ package final class ControlServer: Sendable {
         return
       }
       let isFull = state.withLock { state in
-        if state.open >= Self.mostConnections { return true }
+        if state.open >= Self.maximumConnections { return true }
         state.open += 1
         return false
       }
       guard !isFull else {
         _ = close(connection)
-        logger.warning("a connection to the control socket was refused: \(Self.mostConnections) are open already")
+        logger.warning("a connection to the control socket was refused: \(Self.maximumConnections) are open already")
         continue
       }
       taskScope.add { [self] in
@@ -273,10 +273,10 @@ package final class ControlServer: Sendable {
   }
 
   private func greet(_ name: String, _ peer: JSONRPCConnection) async throws -> PluginConnection {
-    let spool = folders.spool(name)
-    let data = folders.data(name)
-    try folders.makePrivate(spool)
-    try folders.makePrivate(data)
+    let spool = home.spool(name)
+    let data = home.data(name)
+    try home.makePrivate(spool)
+    try home.makePrivate(data)
     let about = try await peer.request(
       InitializeRequest(
         host: HostDescription(name: "pi-relayd", version: Product.version), instance: name, config: .object([:]),

@@ -86,7 +86,7 @@ final class AnswerPresenter {
 
   // MARK: - Messages of the platform
 
-  private var now: Duration { delivery.timekeeper.now() }
+  private var now: Duration { delivery.timeSource.now() }
 
   func render(_ text: String, final: Bool, in profile: MessengerProfile) async -> [FormatRender.Piece] {
     // Text that needs nothing done to it need not be sent anywhere.
@@ -204,7 +204,7 @@ final class AnswerPresenter {
     let pause = throttle.pause(now: now)
     if pause > .zero, early == nil {
       if streaming { return postpone(by: pause) }
-      guard await delivery.timekeeper.sleep(for: pause) else { return }
+      guard await delivery.timeSource.sleep(for: pause) else { return }
     }
     let edit = delivery.composeEdit(of: message, to: buffer.mark + text, streaming: streaming)
     switch await delivery.change(edit, key: record, early: early) {

@@ -19,14 +19,14 @@ extension ConversationOutput {
       guard let sent = await found(unfinished) else { return }
       let title =
         dialog.text.split(separator: "\n").first.map {
-          SafeText.line(String($0).replacing("**", with: "").replacing("❓ ", with: ""), limit: 200)
+          TextSanitizer.line(String($0).replacing("**", with: "").replacing("❓ ", with: ""), limit: 200)
         } ?? ""
       let text = "✖ The question was withdrawn, because pi-relayd was restarted: \(title)"
       await delivery.closeDialog(dialog.dialog, shown: sent, text: text, below: below(text))
     case .file(let file):
       // A restored database may name files that have gone since.
       if await !delivery.resend(unfinished) {
-        await tellGivenUp("\(SafeText.line(file.name)) could not be shown here; the session has it.")
+        await tellGivenUp("\(TextSanitizer.line(file.name)) could not be shown here; the session has it.")
       }
       await removeSpooled(file.path)
     default:
@@ -89,7 +89,7 @@ extension ConversationOutput {
   private func leaveAsShown(_ unfinished: UnfinishedOutbound) async {
     let record = unfinished.record
     checkpoints.remove(record.key)
-    if unfinished.message != nil { return delivery.store.closeOutboundSoon(record.key) }
+    if unfinished.message != nil { return delivery.store.scheduleCloseOutbound(record.key) }
     if record.hasKeyOnly { return delivery.settle(record.key, .abandoned) }
     _ = await delivery.resend(UnfinishedOutbound(record: record.complete, tries: unfinished.tries))
   }

@@ -22,7 +22,7 @@ extension ConversationOutput {
     guard let call = tools.call(id), profile.settings.output != .final else { return }
     await answer.flushBeforeNotice(in: profile)
     // It is to go again, so it counts as unfinished until it has.
-    let text = "⏳ Running \(SafeText.line(call.name))…"
+    let text = "⏳ Running \(TextSanitizer.line(call.name))…"
     tools.show(id, await delivery.send(delivery.compose(text, role: .tools, streaming: true)))
   }
 
@@ -55,7 +55,7 @@ extension ConversationOutput {
   }
 
   func remove(_ sent: MessageSender.Sent) async {
-    if await delivery.delete(sent.message) { delivery.store.closeOutboundSoon(sent.key) }
+    if await delivery.delete(sent.message) { delivery.store.scheduleCloseOutbound(sent.key) }
   }
 
   func flushTools() async {
@@ -78,7 +78,7 @@ extension ConversationOutput {
     // It may be away for a moment.
     guard let link = await delivery.holder.wait(), let most = link.capabilities.maximumFileBytes else { return }
     let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
-    let name = SafeText.line(tool) + "." + SafeText.line(ending, limit: 8)
+    let name = TextSanitizer.line(tool) + "." + TextSanitizer.line(ending, limit: 8)
     let isSent = await send(name, mime: image.mimeType, link) {
       Data(base64Encoded: image.data).flatMap { $0.count <= most ? $0 : nil }
     }

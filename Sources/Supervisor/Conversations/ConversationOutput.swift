@@ -69,7 +69,7 @@ package actor ConversationOutput {
       last = .output(.event(.text(text + more)))
       return true
     }
-    reminders = OutputReminders(items: items, taskScope: taskScope, timekeeper: delivery.timekeeper)
+    reminders = OutputReminders(items: items, taskScope: taskScope, timeSource: delivery.timeSource)
     answer = AnswerPresenter(delivery, services, redaction, checkpoints, reminders)
   }
 

@@ -5,15 +5,15 @@ internal import RelayTransport
 struct OutputReminders: Sendable {
   let items: Mailbox<OutputItem>
   let taskScope: TaskScope
-  let timekeeper: Timekeeper
+  let timeSource: TimeSource
 
   func add(_ timer: OutputTimer, after wait: Duration) {
     guard wait > .zero else {
       items.post(.timer(timer))
       return
     }
-    taskScope.add(on: EventLoop.shared) { [items, timekeeper] in
-      if await timekeeper.sleep(for: wait) { items.post(.timer(timer)) }
+    taskScope.add(on: EventLoop.shared) { [items, timeSource] in
+      if await timeSource.sleep(for: wait) { items.post(.timer(timer)) }
     }
   }
 }

@@ -47,15 +47,15 @@ package final class SessionSubscriptions: Sendable {
   private let state = Locked(State())
   private let post: @Sendable (OutputEvent, ConversationKey) -> Void
   private let receivers = Locked(Receivers())
-  private let timekeeper: Timekeeper
+  private let timeSource: TimeSource
 
   /// - Parameter post: queues what a conversation is to be shown; must not wait. A conversation that watches need have no
   ///   output before.
   package init(
-    dialogs: QuestionRegistry, timekeeper: Timekeeper, post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
+    dialogs: QuestionRegistry, timeSource: TimeSource, post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
   ) {
     self.dialogs = dialogs
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.post = post
   }
 
@@ -170,7 +170,7 @@ package final class SessionSubscriptions: Sendable {
         // Asked by the program before, in other words.
         endOwnQuestions(of: session, "asked anew")
       }
-      let record = dialogs.open(question, session: session, now: timekeeper.wallTime())
+      let record = dialogs.open(question, session: session, now: timeSource.wallTime())
       post(.ask(record), to: session)
       if let key = message?.conversation, !isWatched(session, by: key) {
         receivers.withLock { $0.askedUnseen }?(record, key)

@@ -10,12 +10,12 @@ import RelayWire
 /// The folders, programs and variables around every command.
 struct CommandLineEnvironment {
   let environment = ProcessInfo.processInfo.environment
-  let folders: HomeDirectory
+  let home: HomeDirectory
   /// The folder this executable is in.
   let programs: String
 
   init() {
-    folders = HomeDirectory(environment: environment)
+    home = HomeDirectory(environment: environment)
     let path =
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     programs = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
@@ -36,7 +36,7 @@ struct CommandLineEnvironment {
 
   /// Connects to the daemon; nil when none runs.
   func connect() -> JSONRPCConnection? {
-    let descriptor = relay_connect_unix(folders.socket)
+    let descriptor = relay_connect_unix(home.socket)
     guard descriptor >= 0 else { return nil }
     let writer = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
     guard writer >= 0 else {
@@ -70,7 +70,7 @@ struct CommandLineEnvironment {
   /// Asks the daemon something.
   func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
     guard let peer = connect() else {
-      StandardError.say("No pi-relayd runs for \(folders.home). Start one with: pi-relayd start")
+      StandardError.say("No pi-relayd runs for \(home.path). Start one with: pi-relayd start")
       throw ExitStatus.notRunning
     }
     defer { peer.close() }

@@ -30,7 +30,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     func run() async throws {
       let surroundings = CommandLineEnvironment()
-      let candidates = file.map { [$0] } ?? surroundings.folders.configurationCandidates
+      let candidates = file.map { [$0] } ?? surroundings.home.configurationCandidates
       if let file, access(file, R_OK) != 0 {
         StandardError.say("pi-relayd: \(file) cannot be read")
         throw ExitStatus.badConfiguration

@@ -19,11 +19,11 @@ struct ConfigurationFile {
   /// - Throws: what is wrong with the file there is.
   init(_ surroundings: CommandLineEnvironment) throws {
     let loaded = try ConfigReader(environment: surroundings.environment).load(
-      surroundings.folders.configurationCandidates)
+      surroundings.home.configurationCandidates)
     self.surroundings = surroundings
     messengers = loaded.config.messengers
     proxy = loaded.implied.proxy
-    path = loaded.path ?? surroundings.folders.home + "/relay.yaml"
+    path = loaded.path ?? surroundings.home.path + "/relay.yaml"
   }
 
   /// A value as YAML, of which JSON is a part.
@@ -38,7 +38,7 @@ struct ConfigurationFile {
 
   /// Keeps a secret in a file that nobody else may read; answers which.
   func keep(_ secret: String, as name: String) throws -> String {
-    let folder = surroundings.folders.home + "/secrets"
+    let folder = surroundings.home.path + "/secrets"
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError("cannot be made", path: folder) }
     let kept = "\(folder)/\(name)"
     try FileReplacement.write(secret + "\n", to: kept)

@@ -19,17 +19,17 @@ extension Doctor {
     for messenger in config.messengers where messenger.enabled {
       guard let path = installed.path(of: messenger.kind) else {
         if messenger.isImplied { continue }
-        note(false, "\(messenger.name): there is no plugin \(messenger.kind) in \(surroundings.folders.plugins)")
+        note(false, "\(messenger.name): there is no plugin \(messenger.kind) in \(surroundings.home.plugins)")
         continue
       }
       if messenger.access.admitsNobody { note(false, "\(messenger.name) admits nobody: list people under auth.users") }
       do {
         let environment = running[messenger.name].flatMap(Self.environment) ?? surroundings.environment
-        let trial = try PluginProbe(path: path, environment: environment, folder: surroundings.folders.home)
+        let trial = try PluginProbe(path: path, environment: environment, folder: surroundings.home.path)
         var state: JSONValue?
         // With nobody else at it the database would be changed by being read. One that cannot be is told of by itself.
-        if DaemonLock.isHeld(surroundings.folders) {
-          do { state = try SQLiteStore.keptState(of: messenger.name, in: surroundings.folders.database) } catch {}
+        if DaemonLock.isHeld(surroundings.home) {
+          do { state = try SQLiteStore.keptState(of: messenger.name, in: surroundings.home.database) } catch {}
         }
         await check(messenger, state, trial, note)
         await trial.end()

@@ -36,22 +36,22 @@ struct Doctor: AsyncParsableCommand {
       if !ok { failed = true }
     }
     do {
-      try surroundings.folders.prepare()
-      note(true, "home \(surroundings.folders.home)")
+      try surroundings.home.prepare()
+      note(true, "home \(surroundings.home.path)")
     } catch {
       note(false, "\(error)")
     }
     var config = Config()
     do {
       let loaded = try ConfigReader(environment: surroundings.environment).load(
-        surroundings.folders.configurationCandidates)
+        surroundings.home.configurationCandidates)
       config = loaded.config
       note(true, "configuration \(loaded.path ?? "none (defaults)")")
       for warning in loaded.warnings { note(false, warning) }
     } catch {
       for line in "\(error)".split(separator: "\n") { note(false, String(line)) }
     }
-    note(true, "logs \(surroundings.folders.logs), the daemon's from level \(config.logging.level.rawValue) on")
+    note(true, "logs \(surroundings.home.logs), the daemon's from level \(config.logging.level.rawValue) on")
     let limit = Self.descriptorLimit
     note(limit < 0 || limit >= 256, "file descriptors: \(limit < 0 ? "no limit" : "\(limit)")")
     for name in ["pi-relay-guardian", "pi-relay-formatter", "pi-relay-attachments"] {
@@ -85,12 +85,12 @@ struct Doctor: AsyncParsableCommand {
       }
       for problem in status.problems { note(false, problem) }
     } else {
-      let home = surroundings.folders.home
+      let home = surroundings.home.path
       if let problem = DiskSpace(of: home)?.problem(of: home) { note(false, problem) }
-      let database = surroundings.folders.database
+      let database = surroundings.home.database
       if access(database, F_OK) == 0 {
         do {
-          let lock = try DaemonLock(surroundings.folders)
+          let lock = try DaemonLock(surroundings.home)
           defer { lock.release() }
           _ = try SQLiteStore(path: database)
           try SQLiteStore.examine(database)

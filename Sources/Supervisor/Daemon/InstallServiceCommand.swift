@@ -23,13 +23,13 @@ struct InstallService: AsyncParsableCommand {
     let config: Config
     do {
       config = try ConfigReader(environment: surroundings.environment).load(
-        surroundings.folders.configurationCandidates
+        surroundings.home.configurationCandidates
       ).config
     } catch {
       throw surroundings.fail(error)
     }
     let unit = Self.unit(
-      program: "\(surroundings.programs)/pi-relayd", home: surroundings.folders.home,
+      program: "\(surroundings.programs)/pi-relayd", home: surroundings.home.path,
       stopSeconds: config.shutdown.drain.components.seconds + Self.secondsAfterDrain)
     if self.print { return Swift.print(unit, terminator: "") }
     // systemd's own test for whether it is what runs this machine (sd_booted).

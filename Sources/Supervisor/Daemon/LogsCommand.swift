@@ -46,16 +46,16 @@ struct Logs: AsyncParsableCommand {
   }
 
   private func known(_ surroundings: CommandLineEnvironment) -> [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: surroundings.folders.logs)) ?? []
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: surroundings.home.logs)) ?? []
     return names.filter { $0.hasSuffix(".log") }.map { String($0.dropLast(4)) }.sorted()
   }
 
   private func path(_ surroundings: CommandLineEnvironment) async throws -> String {
-    guard let name else { return surroundings.folders.daemonLog }
-    let direct = surroundings.folders.log(name)
+    guard let name else { return surroundings.home.daemonLog }
+    let direct = surroundings.home.log(name)
     if access(direct, R_OK) == 0 { return direct }
     if let id = try await sessions(surroundings).first(where: { $0.name == name || $0.id.hasPrefix(name) })?.id {
-      return surroundings.folders.log("session-\(id)")
+      return surroundings.home.log("session-\(id)")
     }
     return direct
   }

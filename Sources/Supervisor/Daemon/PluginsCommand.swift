@@ -66,7 +66,7 @@ struct Plugins: AsyncParsableCommand {
       let surroundings = CommandLineEnvironment()
       let folder = FileManager.default.temporaryDirectory.appending(path: "pi-relay-check-\(UUID().uuidString)").path
       do {
-        try surroundings.folders.makePrivate(folder)
+        try surroundings.home.makePrivate(folder)
       } catch {
         throw surroundings.fail(error)
       }

@@ -31,7 +31,7 @@ struct Setup: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let surroundings = CommandLineEnvironment()
     do {
-      try surroundings.folders.prepare()
+      try surroundings.home.prepare()
     } catch {
       throw surroundings.fail(error)
     }
@@ -47,7 +47,7 @@ struct Setup: AsyncParsableCommand {
       StandardError.say(
         "pi-relayd: there is no messenger \(messenger). "
           + (installed.names.isEmpty
-            ? "Put its executable into \(surroundings.folders.plugins) first."
+            ? "Put its executable into \(surroundings.home.plugins) first."
             : "Installed: \(installed.names.joined(separator: ", "))."))
       throw ExitStatus.failed
     }
@@ -129,7 +129,7 @@ struct MessengerList {
   func path(of name: String) -> String? { plugins.first { $0.name == name }?.path }
 
   init(_ surroundings: CommandLineEnvironment) {
-    folder = surroundings.folders.plugins
+    folder = surroundings.home.plugins
     let found = PluginDiscovery(bundledFolder: surroundings.bundledPlugins, droppedFolder: folder).scan()
     plugins = found.plugins.filter { !Self.services.contains($0.name) }.sorted { $0.name < $1.name }
     problems = found.problems

@@ -62,7 +62,7 @@ struct SetupConversation {
   /// Nil for a plugin that cannot be set up this way.
   func run() async throws -> SetupReply? {
     let trial = try PluginProbe(
-      path: path, environment: surroundings.environment, folder: surroundings.folders.home)
+      path: path, environment: surroundings.environment, folder: surroundings.home.path)
     var known = answers.given.mapValues { JSONValue.string($0) }
     if let proxy, known["proxy"] == nil { known["proxy"] = .string(proxy) }
     do {

@@ -43,10 +43,10 @@ struct Start: AsyncParsableCommand {
 extension CommandLineEnvironment {
   func daemonOptions(say: @escaping @Sendable (String) -> Void) -> Daemon.Options {
     Daemon.Options(
-      folders: folders, environment: environment, bundledFolder: bundledPlugins,
+      home: home, environment: environment, bundledFolder: bundledPlugins,
       guardian: helper("pi-relay-guardian"), demoAgent: helper("pi-relay-demo-agent"),
-      loadConfiguration: { [environment, folders] in
-        try ConfigReader(environment: environment).load(folders.configurationCandidates)
+      loadConfiguration: { [environment, home] in
+        try ConfigReader(environment: environment).load(home.configurationCandidates)
       }, say: say)
   }
 }
@@ -74,15 +74,15 @@ struct DetachedDaemon {
 
   /// Starts it and waits until it answers.
   func start() async throws {
-    let folders = surroundings.folders
+    let home = surroundings.home
     do {
-      try folders.prepare()
+      try home.prepare()
     } catch {
       throw surroundings.fail(error)
     }
-    if DaemonLock.isHeld(folders), DaemonLock.isHolderAlive(folders) {
-      let pid = DaemonLock.holder(folders).map { " (pid \($0))" } ?? ""
-      StandardError.say("pi-relayd runs already for \(folders.home)\(pid).")
+    if DaemonLock.isHeld(home), DaemonLock.isHolderAlive(home) {
+      let pid = DaemonLock.holder(home).map { " (pid \($0))" } ?? ""
+      StandardError.say("pi-relayd runs already for \(home.path)\(pid).")
       throw ExitStatus.failed
     }
     let child = try launch()
@@ -104,7 +104,7 @@ struct DetachedDaemon {
     throw ExitStatus.failed
   }
 
-  private var outputPath: String { surroundings.folders.logs + "/start.log" }
+  private var outputPath: String { surroundings.home.logs + "/start.log" }
 
   private func lastWords() -> [Substring] {
     let data = FileManager.default.contents(atPath: outputPath) ?? Data()

@@ -44,7 +44,7 @@ struct Stop: AsyncParsableCommand {
     for round in 0..<rounds {
       guard let peer = surroundings.connect() else {
         if round > 0 { break }
-        StandardError.say("No pi-relayd runs for \(surroundings.folders.home).")
+        StandardError.say("No pi-relayd runs for \(surroundings.home.path).")
         throw ExitStatus.notRunning
       }
       defer { peer.close() }
@@ -55,10 +55,10 @@ struct Stop: AsyncParsableCommand {
     }
     if parked == nil, let peer = surroundings.connect() {
       peer.close()
-      StandardError.say("pi-relayd does not take the order to stop; see \(surroundings.folders.daemonLog)")
+      StandardError.say("pi-relayd does not take the order to stop; see \(surroundings.home.daemonLog)")
       throw ExitStatus.failed
     }
-    while DaemonLock.isHeld(surroundings.folders) { try await Task.sleep(for: .milliseconds(5)) }
+    while DaemonLock.isHeld(surroundings.home) { try await Task.sleep(for: .milliseconds(5)) }
     return parked ?? []
   }
 

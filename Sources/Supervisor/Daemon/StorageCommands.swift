@@ -10,8 +10,8 @@ struct Backup: ParsableCommand {
 
   func run() throws {
     do {
-      let folders = CommandLineEnvironment().folders
-      try SQLiteStore.backUp(folders.database, to: file, isInUse: DaemonLock.isHeld(folders))
+      let home = CommandLineEnvironment().home
+      try SQLiteStore.backUp(home.database, to: file, isInUse: DaemonLock.isHeld(home))
       print("The state is in \(file).")
     } catch {
       StandardError.say("pi-relayd: \(error)")
@@ -29,11 +29,11 @@ struct Restore: AsyncParsableCommand {
   func run() async throws {
     let surroundings = CommandLineEnvironment()
     do {
-      try surroundings.folders.prepare()
-      let backup = try StoredBackup(file, for: surroundings.folders.database)
+      try surroundings.home.prepare()
+      let backup = try StoredBackup(file, for: surroundings.home.database)
       let isRunning = surroundings.connect() != nil
       if isRunning { try await Stop.stop(surroundings) }
-      let lock = try DaemonLock(surroundings.folders)
+      let lock = try DaemonLock(surroundings.home)
       let aside = try withExtendedLifetime(lock) { try backup.putInPlace(stamp: Salvage.stamp()) }
       print("The state is that of \(file)." + (aside.map { " That of before is in \($0)." } ?? ""))
       lock.release()
@@ -54,10 +54,10 @@ extension Doctor {
   /// Puts a damaged database aside and saves what can be read of it.
   static func repairDatabase(_ surroundings: CommandLineEnvironment) throws {
     do {
-      try surroundings.folders.prepare()
-      let lock = try DaemonLock(surroundings.folders)
+      try surroundings.home.prepare()
+      let lock = try DaemonLock(surroundings.home)
       defer { lock.release() }
-      let report = try Salvage.repair(surroundings.folders.database, stamp: Salvage.stamp())
+      let report = try Salvage.repair(surroundings.home.database, stamp: Salvage.stamp())
       print("The damaged files are in \(report.aside). Saved:")
       for (table, count) in report.rows { print("  \(table): \(count)") }
     } catch {

@@ -49,7 +49,7 @@ struct UpgradeCheck: AsyncParsableCommand {
   func run() async throws {
     let surroundings = CommandLineEnvironment()
     do {
-      _ = try ConfigReader(environment: surroundings.environment).load(surroundings.folders.configurationCandidates)
+      _ = try ConfigReader(environment: surroundings.environment).load(surroundings.home.configurationCandidates)
     } catch {
       StandardError.say("\(error)")
       throw ExitStatus.badConfiguration
@@ -95,15 +95,15 @@ private struct Replacement {
         defer { peer.close() }
         let status = try? await peer.request(ControlStatus(), within: .seconds(5))
         if let status, status.upgrades > before.upgrades || status.pid != before.pid { return status }
-      } else if !DaemonLock.isHeld(surroundings.folders) {
-        StandardError.say("pi-relayd: the new program did not take over; see \(surroundings.folders.daemonLog).")
+      } else if !DaemonLock.isHeld(surroundings.home) {
+        StandardError.say("pi-relayd: the new program did not take over; see \(surroundings.home.daemonLog).")
         try await DetachedDaemon(surroundings).start()
         StandardError.say("A fresh one was started in the background; it goes on from the disk.")
         throw ExitStatus.failed
       }
       try await Task.sleep(for: .milliseconds(10))
     }
-    StandardError.say("pi-relayd: the new program does not answer; see \(surroundings.folders.daemonLog)")
+    StandardError.say("pi-relayd: the new program does not answer; see \(surroundings.home.daemonLog)")
     throw ExitStatus.failed
   }
 }

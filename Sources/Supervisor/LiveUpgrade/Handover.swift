@@ -23,10 +23,10 @@ package struct Handover: Codable, Sendable {
   package let count: Int
   package let lock: Int32
   package let listener: Int32
-  package let guardian: Guardian.Handover
-  package let plugins: PluginRegistry.Handover
-  package let sessions: SessionRegistry.Handover
-  package let router: Router.Handover
+  package let guardian: Guardian.Snapshot
+  package let plugins: PluginRegistry.Snapshot
+  package let sessions: SessionRegistry.Snapshot
+  package let router: Router.Snapshot
 
   /// Names the descriptor that it is in.
   static let variable = "PI_RELAY_HANDOVER"

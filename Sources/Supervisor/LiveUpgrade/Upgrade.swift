@@ -22,7 +22,7 @@ package struct Upgrade: Sendable {
   /// How often this process has become another program.
   private let count: Int
   private let environment: [String: String]
-  private let timekeeper: Timekeeper
+  private let timeSource: TimeSource
   private let logger: Logger
   /// A daemon that was asked to stop does not become another program, which would not know.
   private let isStopping: @Sendable () -> Bool
@@ -38,7 +38,7 @@ package struct Upgrade: Sendable {
     control: ControlServer,
     count: Int,
     environment: [String: String],
-    timekeeper: Timekeeper,
+    timeSource: TimeSource,
     logger: Logger,
     isStopping: @escaping @Sendable () -> Bool,
     settle: @escaping @Sendable () async throws -> Void
@@ -51,7 +51,7 @@ package struct Upgrade: Sendable {
     self.control = control
     self.count = count
     self.environment = environment
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.logger = logger
     self.isStopping = isStopping
     self.settle = settle
@@ -88,7 +88,7 @@ package struct Upgrade: Sendable {
     do {
       run = try await ProcessOutput(
         .init(name: "check of \(program)", path: program, arguments: ["upgrade-check"], environment: environment),
-        guardian: guardian, limit: Self.checkLimit, clock: timekeeper.clock)
+        guardian: guardian, limit: Self.checkLimit, clock: timeSource.clock)
     } catch {
       throw Handover.Problem("\(program) cannot be run: \(error)")
     }
@@ -107,7 +107,7 @@ package struct Upgrade: Sendable {
   }
 
   private func handOver(to program: String) async -> Handover.Problem {
-    let deadline = timekeeper.now() + Self.patience
+    let deadline = timeSource.now() + Self.patience
     while !isStopping() {
       // Only for the moment of the try: what waits for a plugin that has just died waits for its next life.
       SpawnGate.shared.close()
@@ -119,17 +119,17 @@ package struct Upgrade: Sendable {
       await router.resume()
       await sessions.resume()
       if let problem { return problem }
-      guard timekeeper.now() < deadline else {
+      guard timeSource.now() < deadline else {
         return Handover.Problem("\(busy ?? "something") does not come to rest; try again later, or stop and start")
       }
-      guard await timekeeper.sleep(for: .milliseconds(20)) else { break }
+      guard await timeSource.sleep(for: .milliseconds(20)) else { break }
     }
     return Handover.Problem("pi-relayd is stopping")
   }
 
   /// Nothing is read any more, and nothing is being done: only then there is something to hand over.
   private func hold() async -> (Handover?, busy: String?) {
-    let began = timekeeper.now()
+    let began = timeSource.now()
     var busy: String?
     repeat {
       let (before, busySession) = await sessions.hold()
@@ -146,8 +146,8 @@ package struct Upgrade: Sendable {
             sessions: sessions, router: router), nil
         )
       }
-      guard await timekeeper.sleep(for: .milliseconds(1)) else { break }
-    } while timekeeper.now() - began < Self.tryLimit
+      guard await timeSource.sleep(for: .milliseconds(1)) else { break }
+    } while timeSource.now() - began < Self.tryLimit
     return (nil, busy)
   }
 

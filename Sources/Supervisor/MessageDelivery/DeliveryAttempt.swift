@@ -21,7 +21,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     fileprivate var isChange: Bool { self == .change || self == .growth }
 
     /// A change that does not succeed within seconds is given up: the text can be sent as a message of its own.
-    fileprivate var longestWait: Duration { isChange ? .seconds(1) : .seconds(30) }
+    fileprivate var maximumWait: Duration { isChange ? .seconds(1) : .seconds(30) }
   }
 
   package enum State: Sendable, Equatable {
@@ -141,15 +141,15 @@ package struct DeliveryAttempt: Sendable, Equatable {
   /// - Returns: the action to carry out now; `nil` for an event that does not belong to the state, which changes nothing.
   package mutating func next(after event: Event) -> Action? {
     switch (state, event) {
-    case (.ready, .begun): tries.wait > .zero ? wait(tries.wait) : goOn()
-    case (.waiting, .waited): goOn()
+    case (.ready, .begun): tries.wait > .zero ? wait(tries.wait) : proceed()
+    case (.waiting, .waited): proceed()
     case (.inFlight, .answered(let answer)): take(answer)
     case (.unknown, .lookedUp(let result)): take(result)
     default: nil
     }
   }
 
-  private mutating func goOn() -> Action {
+  private mutating func proceed() -> Action {
     if mustLookUp {
       state = .unknown
       return .lookUp
@@ -163,7 +163,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     switch answer {
     case .delivered(let message): return end(.succeed(message: message, mayBeRepeat: isMarked))
     case .notDelivered where kind == .growth, .unconfirmed where kind == .growth:
-      return end(.postpone(kind.longestWait))
+      return end(.postpone(kind.maximumWait))
     case .delayed(let delay) where kind == .growth: return end(.postpone(delay))
     case .notDelivered: return tryAgain(after: backoff(tries.failed))
     case .delayed(let delay): return tryAgain(after: delay)
@@ -184,7 +184,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     if kind != .addition { return tryAgain(after: backoff(tries.failed)) }
     tries = SendTries(failed: tries.failed + 1)
     mustLookUp = true
-    return goOn()
+    return proceed()
   }
 
   private mutating func take(_ result: LookUp) -> Action {
@@ -197,7 +197,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     // It was sent in some form: once more would show it twice.
     if let unreadable, isMarked || tries.failed > 1 { return end(.giveUp(.unreadable(unreadable))) }
     unreadable = nil
-    guard tries.failed < limits.tries, tries.failed > 1 else { return goOn() }
+    guard tries.failed < limits.tries, tries.failed > 1 else { return proceed() }
     return wait(backoff(tries.failed - 1))
   }
 
@@ -217,6 +217,6 @@ package struct DeliveryAttempt: Sendable, Equatable {
   }
 
   private func backoff(_ count: Int) -> Duration {
-    ExponentialBackoff(from: .milliseconds(250), to: kind.longestWait).wait(count)
+    ExponentialBackoff(from: .milliseconds(250), to: kind.maximumWait).wait(count)
   }
 }

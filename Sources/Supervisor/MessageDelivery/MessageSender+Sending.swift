@@ -47,12 +47,12 @@ extension MessageSender {
         let isDelivered = if case .delivered = answer { true } else { false }
         if Task.isCancelled, !isDelivered { return .interrupted }
         action = attempt.next(after: .answered(answer))
-        if let key, action?.isLast == false { store.retryOutboundSoon(key, attempt.tries) }
+        if let key, action?.isLast == false { store.scheduleRetryOutbound(key, attempt.tries) }
       case .lookUp:
         guard let found = await lookUp() else { return .interrupted }
         action = attempt.next(after: .lookedUp(found))
       case .wait(let delay):
-        guard await timekeeper.sleep(for: delay) else { return .interrupted }
+        guard await timeSource.sleep(for: delay) else { return .interrupted }
         action = attempt.next(after: .waited)
       case .postpone(let delay): return .postponed(delay)
       case .succeed(let message, let mayBeRepeat): return .succeeded(message: message, mayBeRepeat: mayBeRepeat)
@@ -107,7 +107,7 @@ extension MessageSender {
   }
 
   package func settle(_ key: String?, _ result: OutboundResult) {
-    if let key { store.settleOutboundSoon(key, result) }
+    if let key { store.scheduleSettleOutbound(key, result) }
   }
 
   /// Sends what an earlier daemon recorded and did not see settled.
@@ -253,7 +253,7 @@ extension MessageSender {
   /// Waits a moment for a connection that has ended to leave its place.
   private func outlive(_ link: PluginConnection) async {
     for _ in 0..<100 where holder.current === link && link.isOver {
-      guard await timekeeper.sleep(for: .milliseconds(10)) else { return }
+      guard await timeSource.sleep(for: .milliseconds(10)) else { return }
     }
   }
 }

@@ -15,19 +15,19 @@ package struct MessageSender: Sendable {
   package let conversation: ConversationKey
   package let holder: ConnectionSlot
   package let store: any Store
-  package let timekeeper: Timekeeper
+  package let timeSource: TimeSource
   package let settings: Config.DeliverySettings
   /// Names the conversation on every line.
   package let logger: Logger
 
   package init(
-    conversation: ConversationKey, holder: ConnectionSlot, store: any Store, timekeeper: Timekeeper,
+    conversation: ConversationKey, holder: ConnectionSlot, store: any Store, timeSource: TimeSource,
     settings: Config.DeliverySettings, logger: Logger
   ) {
     self.conversation = conversation
     self.holder = holder
     self.store = store
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.settings = settings
     self.logger = logger.with(conversation)
   }
@@ -222,7 +222,7 @@ package struct MessageSender: Sendable {
         return .notDelivered
       }
     }
-    if case .succeeded = told { store.outcomeToldSoon(end.key) }
+    if case .succeeded = told { store.scheduleOutcomeTold(end.key) }
   }
 
   package func typing(_ active: Bool) async {

@@ -74,7 +74,7 @@ struct CommandRun: CommandContext {
   var conversation: Conversation { message.conversation }
   var capabilities: Capabilities { link.capabilities }
   var isLocal: Bool { link.isLocal }
-  var home: String { dispatcher.sessions.dependencies.folders.home }
+  var home: String { dispatcher.sessions.dependencies.home.path }
   var beginsByWriting: Bool { bindings.beginsByWriting(key) }
 
   func session() async -> Session? { await bindings.session(of: key) }

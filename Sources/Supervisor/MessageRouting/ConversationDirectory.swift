@@ -42,7 +42,7 @@ final class ConversationDirectory: Sendable {
   struct OutputDependencies: Sendable {
     let store: any Store
     let services: Services
-    let timekeeper: Timekeeper
+    let timeSource: TimeSource
     let deliveries: Config.DeliverySettings
     let redaction: Redactor
     let checkpoints: StreamCheckpoints
@@ -204,7 +204,7 @@ final class ConversationDirectory: Sendable {
 
   private func delivery(to key: ConversationKey, _ holder: ConnectionSlot) -> MessageSender {
     MessageSender(
-      conversation: key, holder: holder, store: output.store, timekeeper: output.timekeeper,
+      conversation: key, holder: holder, store: output.store, timeSource: output.timeSource,
       settings: output.deliveries, logger: output.logger)
   }
 
@@ -259,7 +259,7 @@ final class ConversationDirectory: Sendable {
       context.output.close()
     }
     do {
-      try await withDeadline(limit, clock: output.timekeeper.clock) {
+      try await withDeadline(limit, clock: output.timeSource.clock) {
         for context in contexts { _ = await context.outputEnded.next() }
       }
       return true

@@ -24,9 +24,9 @@ final class InboundGate: Sendable {
 
   private let store: any Store
   private let directory: ConversationDirectory
-  private let watchers: SessionSubscriptions
+  private let subscriptions: SessionSubscriptions
   private let dialogs: QuestionRegistry
-  private let timekeeper: Timekeeper
+  private let timeSource: TimeSource
   private let logger: Logger
   private let state = Locked(State())
 
@@ -35,14 +35,14 @@ final class InboundGate: Sendable {
   private static let maximumAttachments = 32
 
   init(
-    store: any Store, directory: ConversationDirectory, watchers: SessionSubscriptions, dialogs: QuestionRegistry,
-    timekeeper: Timekeeper, logger: Logger
+    store: any Store, directory: ConversationDirectory, subscriptions: SessionSubscriptions, dialogs: QuestionRegistry,
+    timeSource: TimeSource, logger: Logger
   ) {
     self.store = store
     self.directory = directory
-    self.watchers = watchers
+    self.subscriptions = subscriptions
     self.dialogs = dialogs
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.logger = logger
   }
 
@@ -81,7 +81,7 @@ final class InboundGate: Sendable {
     let inbox = directory.context(key, message.conversation, link).inbox
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message,
-      isAnswer: MessageDispatcher.mayAnswer(message) && watchers.question(to: key, message.text) != nil)
+      isAnswer: MessageDispatcher.mayAnswer(message) && subscriptions.question(to: key, message.text) != nil)
     beginStoring()
     let isWhole = message.state == nil && !isNative
     let encoded = isWhole ? request.encodedParams : nil
@@ -209,12 +209,12 @@ final class InboundGate: Sendable {
 
   /// A stranger costs a line and a refusal now and then, and no more: neither a conversation nor the log.
   private func refuse(_ sender: Sender, _ conversation: Conversation, _ link: PluginConnection, isTold: Bool) {
-    let now = timekeeper.now()
+    let now = timeSource.now()
     guard sender.bot != true,
       state.withLock({ $0.refusals.shouldTell("\(link.name):\(sender.id)", now: now) })
     else { return }
     logger.with("instance", link.name).notice(
-      "\(SafeText.line(sender.name)) (id \(SafeText.line(sender.id))) is not authorized")
+      "\(TextSanitizer.line(sender.name)) (id \(TextSanitizer.line(sender.id))) is not authorized")
     guard isTold, conversation.kind == .dm else { return }
     let delivery = directory.delivery(to: link.key(conversation))
     directory.taskScope.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }

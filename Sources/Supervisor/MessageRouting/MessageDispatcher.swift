@@ -21,14 +21,14 @@ final class MessageDispatcher: Sendable {
   let directory: ConversationDirectory
   let bindings: SessionBindings
   let prompts: PromptRouter
-  private let watchers: SessionSubscriptions
+  private let subscriptions: SessionSubscriptions
   private let dialogs: QuestionRegistry
   let threads: ThreadSessions
   let logger: Logger
 
   init(
     store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
-    prompts: PromptRouter, threads: ThreadSessions, watchers: SessionSubscriptions, dialogs: QuestionRegistry,
+    prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, dialogs: QuestionRegistry,
     logger: Logger
   ) {
     self.store = store
@@ -37,7 +37,7 @@ final class MessageDispatcher: Sendable {
     self.bindings = bindings
     self.prompts = prompts
     self.threads = threads
-    self.watchers = watchers
+    self.subscriptions = subscriptions
     self.dialogs = dialogs
     self.logger = logger
   }
@@ -66,7 +66,7 @@ final class MessageDispatcher: Sendable {
       return await CommandRun(command, arguments, message, link, self).run()
     }
     if Self.mayAnswer(message), let session = await bindings.id(of: key),
-      let record = watchers.question(to: key, message.text), record.session == session
+      let record = subscriptions.question(to: key, message.text), record.session == session
     {
       guard await beginHandling(messageKey) else {
         return directory.say("⚠️ Your answer is not given while nothing can be stored.", to: key)
@@ -183,9 +183,9 @@ final class MessageDispatcher: Sendable {
       return directory.say("That question is settled already.", to: key)
     }
     guard let session = await sessions.session(record.session), await session.answer(record.dialog.id, answer) else {
-      return watchers.settle(record, .unanswered(why: "the agent no longer waits for an answer"))
+      return subscriptions.settle(record, .unanswered(why: "the agent no longer waits for an answer"))
     }
-    watchers.settle(record, .answered(label, by: sender.name))
+    subscriptions.settle(record, .answered(label, by: sender.name))
   }
 
   // MARK: - Buttons
@@ -259,7 +259,7 @@ final class MessageDispatcher: Sendable {
   func compact(_ session: Session, keeping instructions: String?, for message: MessageKey) {
     directory.taskScope.add { [self] in
       if let result = await session.compact(instructions) {
-        let isTold = watchers.shows(session.id, to: message.conversation)
+        let isTold = subscriptions.shows(session.id, to: message.conversation)
         directory.end(message, saying: isTold ? nil : result)
       } else {
         await postpone(message)

@@ -25,7 +25,7 @@ actor PresenceTracker {
 
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
-  private let watchers: SessionSubscriptions
+  private let subscriptions: SessionSubscriptions
   private let redaction: Redactor
   private let logger: Logger
   private var activities: [String: Activity] = [:]
@@ -34,12 +34,13 @@ actor PresenceTracker {
   private static let maximumActivityLength = 132
 
   init(
-    sessions: SessionRegistry, directory: ConversationDirectory, watchers: SessionSubscriptions, redaction: Redactor,
+    sessions: SessionRegistry, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
+    redaction: Redactor,
     logger: Logger
   ) {
     self.sessions = sessions
     self.directory = directory
-    self.watchers = watchers
+    self.subscriptions = subscriptions
     self.redaction = redaction
     self.logger = logger
   }
@@ -72,7 +73,7 @@ actor PresenceTracker {
   }
 
   private func activity(of instance: String) async -> String? {
-    let watched = watchers.sessions(watchedFrom: instance)
+    let watched = subscriptions.sessions(watchedFrom: instance)
     let sessions = AddressableSessions(from: nil, among: await sessions.all()).sessions.filter {
       watched.contains($0.id)
     }

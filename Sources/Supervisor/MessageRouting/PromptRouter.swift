@@ -16,7 +16,7 @@ final class PromptRouter: Sendable {
   private let sessions: SessionRegistry
   private let bindings: SessionBindings
   private let directory: ConversationDirectory
-  private let watchers: SessionSubscriptions
+  private let subscriptions: SessionSubscriptions
   private let assistant: AssistantSetup
   private let admission: AdmissionController
   private let gate: InboundGate
@@ -27,14 +27,14 @@ final class PromptRouter: Sendable {
 
   init(
     sessions: SessionRegistry, bindings: SessionBindings, directory: ConversationDirectory,
-    watchers: SessionSubscriptions,
+    subscriptions: SessionSubscriptions,
     assistant: AssistantSetup, admission: AdmissionController, gate: InboundGate, machineName: String?,
     clock: any Clock<Duration>
   ) {
     self.sessions = sessions
     self.bindings = bindings
     self.directory = directory
-    self.watchers = watchers
+    self.subscriptions = subscriptions
     self.assistant = assistant
     self.admission = admission
     self.gate = gate
@@ -183,9 +183,9 @@ final class PromptRouter: Sendable {
 
   /// The receiver of every session's events.
   var emit: @Sendable (String, SessionEvent) -> Void {
-    { [watchers, admission] session, event in
+    { [subscriptions, admission] session, event in
       admission.observe(event)
-      watchers.tell(session, event)
+      subscriptions.tell(session, event)
     }
   }
 

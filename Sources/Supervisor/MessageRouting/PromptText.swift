@@ -16,15 +16,15 @@ enum PromptText {
     if message.forwarded != true, isAgentCommand(message.text, among: agentCommands) { return message.text }
     var parts: [String] = []
     if let quote = message.replyTo, let text = quote.text, !text.isEmpty {
-      let author = SafeText.name(quote.sender ?? "")
+      let author = TextSanitizer.name(quote.sender ?? "")
       parts.append(
-        "[In reply to these words of \(author): \"\(SafeText.quotation(text, limit: quoteLimit))\"]")
+        "[In reply to these words of \(author): \"\(TextSanitizer.quotation(text, limit: quoteLimit))\"]")
     }
     if message.forwarded == true { parts.append("[Forwarded words of someone else:]") }
     if message.conversation.kind == .dm {
       parts.append(message.text)
     } else {
-      parts.append("[\(SafeText.name(message.sender.name))]: \(message.text)")
+      parts.append("[\(TextSanitizer.name(message.sender.name))]: \(message.text)")
     }
     return parts.joined(separator: "\n")
   }

@@ -29,8 +29,8 @@ package final class Router: PluginEventHandler {
     package let assistant: AssistantSetup
     package let store: any Store
     package let services: Services
-    package let folders: HomeDirectory
-    package let timekeeper: Timekeeper
+    package let home: HomeDirectory
+    package let timeSource: TimeSource
     package let machine: Config.Machine
     /// Of this machine, where its configuration gives it no name.
     package let hostName: String
@@ -45,8 +45,8 @@ package final class Router: PluginEventHandler {
       assistant: AssistantSetup,
       store: any Store,
       services: Services,
-      folders: HomeDirectory,
-      timekeeper: Timekeeper,
+      home: HomeDirectory,
+      timeSource: TimeSource,
       machine: Config.Machine,
       hostName: String,
       deliveries: Config.DeliverySettings,
@@ -58,8 +58,8 @@ package final class Router: PluginEventHandler {
       self.assistant = assistant
       self.store = store
       self.services = services
-      self.folders = folders
-      self.timekeeper = timekeeper
+      self.home = home
+      self.timeSource = timeSource
       self.machine = machine
       self.hostName = hostName
       self.deliveries = deliveries
@@ -73,7 +73,7 @@ package final class Router: PluginEventHandler {
   private let taskScope: TaskScope
   private let checkpoints: StreamCheckpoints
   private let dialogs = QuestionRegistry()
-  private let watchers: SessionSubscriptions
+  private let subscriptions: SessionSubscriptions
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
   private let gate: InboundGate
@@ -89,40 +89,41 @@ package final class Router: PluginEventHandler {
 
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
-    let (store, sessions, timekeeper) = (dependencies.store, dependencies.sessions, dependencies.timekeeper)
+    let (store, sessions, timeSource) = (dependencies.store, dependencies.sessions, dependencies.timeSource)
     let (redaction, logger) = (dependencies.redaction, dependencies.logger)
     taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-    checkpoints = StreamCheckpoints(folder: dependencies.folders.streams, logger: logger)
-    let admission = AdmissionController(dependencies.assistant.settings, timekeeper, logger: logger)
+    checkpoints = StreamCheckpoints(folder: dependencies.home.streams, logger: logger)
+    let admission = AdmissionController(dependencies.assistant.settings, timeSource, logger: logger)
     directory = ConversationDirectory(
       .init(
-        store: store, services: dependencies.services, timekeeper: timekeeper, deliveries: dependencies.deliveries,
+        store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
         redaction: redaction, checkpoints: checkpoints, logger: logger),
       taskScope: taskScope)
-    watchers = SessionSubscriptions(dialogs: dialogs, timekeeper: timekeeper) { [directory] in
+    subscriptions = SessionSubscriptions(dialogs: dialogs, timeSource: timeSource) { [directory] in
       directory.post($0, to: $1)
     }
     bindings = SessionBindings(
-      store: store, sessions: sessions, directory: directory, watchers: watchers, logger: logger)
+      store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, logger: logger)
     gate = InboundGate(
-      store: store, directory: directory, watchers: watchers, dialogs: dialogs, timekeeper: timekeeper, logger: logger)
+      store: store, directory: directory, subscriptions: subscriptions, dialogs: dialogs, timeSource: timeSource,
+      logger: logger)
     prompts = PromptRouter(
-      sessions: sessions, bindings: bindings, directory: directory, watchers: watchers,
+      sessions: sessions, bindings: bindings, directory: directory, subscriptions: subscriptions,
       assistant: dependencies.assistant, admission: admission, gate: gate, machineName: dependencies.machine.name,
-      clock: timekeeper.clock)
+      clock: timeSource.clock)
     threads = ThreadSessions(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts,
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
     dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
-      watchers: watchers, dialogs: dialogs, logger: logger)
+      subscriptions: subscriptions, dialogs: dialogs, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
       redaction: redaction, logger: logger)
     presence = PresenceTracker(
-      sessions: sessions, directory: directory, watchers: watchers, redaction: redaction, logger: logger)
+      sessions: sessions, directory: directory, subscriptions: subscriptions, redaction: redaction, logger: logger)
     scheduler = AssistantScheduler(
-      dependencies.assistant, sessions: sessions, admission: admission, timekeeper: timekeeper, logger: logger)
+      dependencies.assistant, sessions: sessions, admission: admission, timeSource: timeSource, logger: logger)
     directory.onArrival { [dispatcher, recovery] arrival, key in
       await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
     }
@@ -144,18 +145,18 @@ package final class Router: PluginEventHandler {
     let terminals = try await store.instances().filter { $0.hasPrefix(ConversationKey.terminalPrefix) }
     guard !terminals.isEmpty else { return }
     taskScope.add { [self] in
-      guard await dependencies.timekeeper.sleep(for: Self.terminalGrace) else { return }
+      guard await dependencies.timeSource.sleep(for: Self.terminalGrace) else { return }
       for terminal in terminals { await dropTerminal(terminal) }
     }
   }
 
   /// Runs conversations until `stop`.
   package func run() async {
-    watchers.whenEndedUnseen { [unowned self] end, how in taskScope.add { [self] in await endUnseen(end, how) } }
-    watchers.whenAskedUnseen { [unowned self] record, key in
+    subscriptions.whenEndedUnseen { [unowned self] end, how in taskScope.add { [self] in await endUnseen(end, how) } }
+    subscriptions.whenAskedUnseen { [unowned self] record, key in
       taskScope.add { [self] in await tellOfQuestion(record, to: key) }
     }
-    watchers.whenChanged { [taskScope, weak presence] in
+    subscriptions.whenChanged { [taskScope, weak presence] in
       guard let presence else { return }
       taskScope.add { await presence.update() }
     }
@@ -223,13 +224,13 @@ package final class Router: PluginEventHandler {
     directory.disconnected(link)
     guard link.isLocal else { return }
     taskScope.add { [self] in
-      if await dependencies.timekeeper.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
+      if await dependencies.timeSource.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
     }
   }
 
   private func dropTerminal(_ instance: String) async {
     guard let closed = directory.remove(instance: instance) else { return }
-    for key in closed { watchers.drop(key) }
+    for key in closed { subscriptions.drop(key) }
     dependencies.terminalGone(instance)
     for session in await dependencies.sessions.awake() { await session.drop(instance: instance) }
     do {
@@ -267,7 +268,7 @@ package final class Router: PluginEventHandler {
       case CommandComplete.method:
         let ask = try request.params(CommandComplete.self)
         try gate.requireMessenger(link)
-        let completion = CommandCompletion(dispatcher: dispatcher, clock: dependencies.timekeeper.clock)
+        let completion = CommandCompletion(dispatcher: dispatcher, clock: dependencies.timeSource.clock)
         // An agent may be asked for it, which must not hold up what people write.
         taskScope.add { await completion.answer(ask, link, request) }
       case ConversationClosed.method:
@@ -335,7 +336,7 @@ package final class Router: PluginEventHandler {
           result.append(
             ConversationStatus(
               instance: instance, conversation: binding.key.conversation, kind: binding.conversation.kind.rawValue,
-              title: binding.conversation.title.map { SafeText.line($0) }, session: await session.status().name,
+              title: binding.conversation.title.map { TextSanitizer.line($0) }, session: await session.status().name,
               isConnected: directory.link(instance) != nil))
         }
       }
@@ -349,7 +350,7 @@ package final class Router: PluginEventHandler {
 
   // MARK: - Upgrade
 
-  package struct Handover: Codable, Sendable {
+  package struct Snapshot: Codable, Sendable {
     var conversations: [ConversationHandover]
     var dialogs: [PendingQuestion]
   }
@@ -357,17 +358,17 @@ package final class Router: PluginEventHandler {
   /// Says nothing more until `resume`.
   ///
   /// - Returns: the work under way, when nothing is being handled at this moment; otherwise `nil`, and the obstacle.
-  package func hold() async -> (handover: Handover?, busy: String?) {
+  package func hold() async -> (handover: Snapshot?, busy: String?) {
     if gate.isStoring { return (nil, "a message is being stored") }
     var conversations: [ConversationHandover] = []
     for (key, context) in directory.all {
       guard context.inbox.isAwaited,
         let one = await context.output.hold(
-          context.conversation, session: watchers.session(of: key), view: watchers.view(of: key))
+          context.conversation, session: subscriptions.session(of: key), view: subscriptions.view(of: key))
       else { return (nil, "conversation \(key)") }
       conversations.append(one)
     }
-    return (Handover(conversations: conversations, dialogs: dialogs.all), nil)
+    return (Snapshot(conversations: conversations, dialogs: dialogs.all), nil)
   }
 
   package func resume() async { for context in directory.all.values { await context.output.resume() } }
@@ -375,7 +376,7 @@ package final class Router: PluginEventHandler {
   /// Goes on with what the program before was showing. Messengers need not be connected yet.
   ///
   /// - Parameter running: messages that sessions go on with; before they do.
-  package func adopt(_ handover: Handover, running: Set<MessageKey>) async throws {
+  package func adopt(_ handover: Snapshot, running: Set<MessageKey>) async throws {
     let shown = handover.conversations.reduce(into: Set()) { $0.formUnion($1.keys) }
     try await recovery.read(exceptOf: shown, running)
     for record in handover.dialogs { dialogs.adopt(record) }
@@ -383,7 +384,7 @@ package final class Router: PluginEventHandler {
       let context = directory.context(
         one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
       await context.output.adopt(one)
-      if let session = one.session { watchers.adopt(session, one.key, one.view ?? .init()) }
+      if let session = one.session { subscriptions.adopt(session, one.key, one.view ?? .init()) }
     }
   }
 }

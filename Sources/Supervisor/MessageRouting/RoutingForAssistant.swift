@@ -34,7 +34,7 @@ struct RoutingForAssistant: AssistantHost {
   func deliver(finding text: String, number: Int) async {
     guard let owner else {
       return logger.warning(
-        "heartbeat: there is something to tell, but assistant.owner names nobody: \(SafeText.line(text))")
+        "heartbeat: there is something to tell, but assistant.owner names nobody: \(TextSanitizer.line(text))")
     }
     let sender = Sender(id: owner, name: "heartbeat")
     let link = directory.links.first { link in
@@ -45,7 +45,7 @@ struct RoutingForAssistant: AssistantHost {
       return logger.warning(
         """
         heartbeat: there is something to tell, but no messenger is connected whose direct messages are the assistant's \
-        and which admits the owner \(SafeText.line(owner)): \(SafeText.line(text))
+        and which admits the owner \(TextSanitizer.line(owner)): \(TextSanitizer.line(text))
         """)
     }
     do {

@@ -24,7 +24,7 @@ final class SessionBindings: Sendable {
   private let store: any Store
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
-  private let watchers: SessionSubscriptions
+  private let subscriptions: SessionSubscriptions
   private let logger: Logger
   /// The bindings that have been looked up; the store has them all.
   private let cache = Locked<[ConversationKey: Cached]>([:])
@@ -33,13 +33,13 @@ final class SessionBindings: Sendable {
   static let main = ConversationKey(instance: "main", conversation: "main")
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, watchers: SessionSubscriptions,
+    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
     logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
     self.directory = directory
-    self.watchers = watchers
+    self.subscriptions = subscriptions
     self.logger = logger
   }
 
@@ -114,14 +114,14 @@ final class SessionBindings: Sendable {
     let isMain = await id(of: Self.main) == session
     guard let conversation = directory.conversation(key) else { return }
     let isShared = isMain && directory.link(key.instance)?.settings(of: conversation).use == .main
-    watchers.watch(session, key, isShared ? .ownRuns : .everything)
+    subscriptions.watch(session, key, isShared ? .ownRuns : .everything)
   }
 
   /// The conversation talks to no session from now on.
   func unbind(_ key: ConversationKey) async {
     await storeNoSession(of: key)
-    if watchers.session(of: key) != nil {
-      watchers.drop(key)
+    if subscriptions.session(of: key) != nil {
+      subscriptions.drop(key)
       directory[key]?.output.post(.detached)
     }
   }
@@ -131,7 +131,7 @@ final class SessionBindings: Sendable {
   /// - Parameter closer: the conversation that closed it, which is not told.
   func unbindAll(from session: Session, closedBy closer: ConversationKey? = nil) async {
     let name = await session.name
-    let others = watchers.forget(session.id).filter { $0 != closer }
+    let others = subscriptions.forget(session.id).filter { $0 != closer }
     for key in others + (closer.map { [$0] } ?? []) { await storeNoSession(of: key, from: session.id) }
     // An assistant's session that has timed out is followed by the next without a word.
     for key in others where session.role == nil {
@@ -142,7 +142,7 @@ final class SessionBindings: Sendable {
 
   /// Conversations talk to a closed session no more, and are not told.
   func unbind(_ conversations: [ConversationKey], from session: String) async {
-    _ = watchers.forget(session)
+    _ = subscriptions.forget(session)
     for key in conversations { await storeNoSession(of: key, from: session) }
   }
 

@@ -70,7 +70,7 @@ final class ThreadSessions: Sendable {
         directory.say("⚠️ Its task could not be stored; write it again.", to: key)
       }
     }
-    return thread.title.map { SafeText.line($0) } ?? title
+    return thread.title.map { TextSanitizer.line($0) } ?? title
   }
 
   /// A thread that was archived lets its session sleep; with one that is deleted its session ends.

@@ -14,7 +14,7 @@ struct PiLine {
   // The first member of every object that pi writes. Neither can stand inside a JSON string, where quotes are escaped.
   private static let beginnings: [StaticString] = [#"{"type":""#, #"{"id":"#]
   /// In bytes; less than this may be the cut beginning of an object.
-  static let longestBeginning = 9
+  static let maximumBeginning = 9
   /// How often a line may be walked through in vain, from beginnings that turn out to be no whole object, before the rest
   /// of the line is taken for noise.
   private static let maximumWalks = 8

@@ -47,7 +47,7 @@ package struct PiStream: Sendable {
           addNoise(beginning[...], to: &items)
           isInNoise = true
           // The beginning of an object may be cut.
-          return .drop(beginning.count - PiLine.longestBeginning)
+          return .drop(beginning.count - PiLine.maximumBeginning)
         }
         let object = UnsafeRawBufferPointer(rebasing: beginning[start...])
         let (keep, event) = scanner.judge(object, into: &text)

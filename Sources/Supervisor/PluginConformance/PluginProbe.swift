@@ -48,7 +48,7 @@ package final class PluginProbe: Sendable {
     peer.finish()
     let exit = await child.tearDown(patience > .zero ? [.wait(patience)] : [], clock: clock)
     // All of its output counts, to the last line.
-    peer.closeSoon()
+    peer.closeAfterDraining()
     return exit
   }
 }

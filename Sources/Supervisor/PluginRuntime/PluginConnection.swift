@@ -79,7 +79,7 @@ package final class PluginConnection: Sendable {
   /// - Returns: false when it repeats the last report.
   package func note(_ problem: String?) -> Bool {
     // Cut by bytes: a few characters may carry any number of accents.
-    let line = problem.map { SafeText.line($0.cut(toBytes: ProblemReport.maximumBytes), limit: .max) }
+    let line = problem.map { TextSanitizer.line($0.cut(toBytes: ProblemReport.maximumBytes), limit: .max) }
     let shown = line?.isEmpty == false ? line : nil
     return reportedProblem.withLock { problem in
       defer { problem = shown }

@@ -7,11 +7,11 @@ package import RelayStore
 
 /// Services that all instances share.
 package struct PluginDependencies: Sendable {
-  package var folders: HomeDirectory
+  package var home: HomeDirectory
   package var guardian: Guardian?
   package var environment: [String: String]
   package var store: any Store
-  package var timekeeper: Timekeeper
+  package var timeSource: TimeSource
   package var restart: RestartPolicy
   package var logLimits: LogFile.Limits
   package var audience: any PluginEventHandler
@@ -20,16 +20,16 @@ package struct PluginDependencies: Sendable {
   package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
 
   package init(
-    folders: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
-    timekeeper: Timekeeper, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginEventHandler,
+    home: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    timeSource: TimeSource, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginEventHandler,
     logger: Logger,
     locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
   ) {
-    self.folders = folders
+    self.home = home
     self.guardian = guardian
     self.environment = environment
     self.store = store
-    self.timekeeper = timekeeper
+    self.timeSource = timeSource
     self.restart = restart
     self.logLimits = logLimits
     self.audience = audience
@@ -38,7 +38,7 @@ package struct PluginDependencies: Sendable {
   }
 
   /// The file for the standard error of one instance.
-  func logFile(of instance: String) -> LogFile { LogFile(path: folders.log(instance), limits: logLimits) }
+  func logFile(of instance: String) -> LogFile { LogFile(path: home.log(instance), limits: logLimits) }
 
   /// The logger of one instance.
   func logger(of instance: String) -> Logger { logger.with("instance", instance) }

@@ -28,7 +28,7 @@ struct PluginFolderWatches: Sendable {
       home = nil
     } else if home == nil {
       // Until the folder in it is back.
-      home = watch(folders.home, alsoCreations: true)
+      home = watch(folders.path, alsoCreations: true)
     }
     if let folder = bundledFolder, bundled?.isCurrent != true { bundled = watch(folder) }
   }

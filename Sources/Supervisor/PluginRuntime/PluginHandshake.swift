@@ -30,8 +30,8 @@ struct PluginHandshake: Sendable {
     }
     let request = InitializeRequest(
       host: HostDescription(name: "pi-relayd", version: Product.version), instance: name,
-      config: specification.settings, state: state, dataDir: dependencies.folders.data(name),
-      spoolDir: dependencies.folders.spool(name))
+      config: specification.settings, state: state, dataDir: dependencies.home.data(name),
+      spoolDir: dependencies.home.spool(name))
     do {
       let about = try await process.peer.request(request, within: limit)
       if let noise = process.output.firstNoise { return .failure(.failed(Self.explain(noise: noise), worked: false)) }
@@ -51,7 +51,7 @@ struct PluginHandshake: Sendable {
   func link(_ about: InitializeReply, _ process: PluginProcess) -> PluginConnection {
     PluginConnection(
       name: name, about: about, messenger: about.kinds.contains(.messenger) ? messenger : nil,
-      spoolFolder: dependencies.folders.spool(name), isLocal: false, peer: process.peer,
+      spoolFolder: dependencies.home.spool(name), isLocal: false, peer: process.peer,
       hung: { [weak process] in process?.stop(because: $0) }, logger: dependencies.logger(of: name))
   }
 
@@ -77,7 +77,7 @@ struct PluginHandshake: Sendable {
       return .failed("it did not answer the handshake within \(limit.forPeople), and was stopped", worked: false)
     case .closed, .notSent:
       // It has closed its output; give it a moment to end, so that the message can say how.
-      let end = await process.explainEnd(within: .seconds(1), clock: dependencies.timekeeper.clock)
+      let end = await process.explainEnd(within: .seconds(1), clock: dependencies.timeSource.clock)
       return .failed("\(end) before the handshake", worked: false)
     case .refused: return .failed("it refused the handshake: \(error)", worked: false)
     case .unreadable: return .failed("\(error)", worked: false)

@@ -133,7 +133,7 @@ struct PluginLifecycle: Sendable, Equatable {
     case .heldBack(let backoff, _):
       guard case .starting(.fresh) = state else { return [] }
       history.failures = backoff.failures
-      let wait = min(backoff.wait, policy.longestDelay)
+      let wait = min(backoff.wait, policy.maximumDelay)
       guard wait > .zero else { return [] }
       let problem = "it failed \(backoff.failures) times before pi-relayd was started"
       enter(.backoff(Pause(until: now + wait, cause: .restart, problem: problem)), at: now)

@@ -31,27 +31,27 @@ final class PluginProcess: Sendable {
         environment: ChildEnvironment.plugin(
           from: dependencies.environment,
           markers: [dependencies.guardian?.marker ?? "\(Guardian.markerName)=none", marker]),
-        directory: dependencies.folders.data(name)),
+        directory: dependencies.home.data(name)),
       guardian: dependencies.guardian)
     let output = PluginOutput(logger: dependencies.logger(of: name))
     self.init(
       child: child,
       peer: JSONRPCConnection(
-        input: pipes.output, output: pipes.input, clock: dependencies.timekeeper.clock,
+        input: pipes.output, output: pipes.input, clock: dependencies.timeSource.clock,
         violation: { output.report($0) }),
       log: output.collect(pipes.error, held: [], into: dependencies.logFile(of: name)), marker: marker, output: output)
   }
 
   /// Continues with a process that was inherited across `exec`.
   convenience init(
-    adopting handover: PluginHandover, _ dependencies: PluginDependencies
+    adopting handover: PluginSnapshot, _ dependencies: PluginDependencies
   ) throws(SpawnError) {
     let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
     let output = PluginOutput(logger: dependencies.logger(of: handover.name))
     self.init(
       child: child,
       peer: JSONRPCConnection(
-        handover.peer, clock: dependencies.timekeeper.clock, violation: { output.report($0) }),
+        handover.peer, clock: dependencies.timeSource.clock, violation: { output.report($0) }),
       log: output.collect(
         handover.errors, held: handover.heldErrors, into: dependencies.logFile(of: handover.name)),
       marker: handover.lifeMarker,
@@ -69,8 +69,8 @@ final class PluginProcess: Sendable {
     child.onExit { [peer, log, marker] _ in
       // Its helpers go with it; one that inherited its output must not make it look alive.
       _ = relay_signal_marked(marker, SIGKILL, getpid())
-      peer.closeSoon()
-      log.closeSoon()
+      peer.closeAfterDraining()
+      log.closeAfterDraining()
     }
   }
 

@@ -24,7 +24,7 @@ package actor PluginRegistry {
   /// Switched off by hand until switched on again.
   private var disabled: Set<String> = []
   /// Inherited across `exec`, and not continued with yet.
-  private var adopted: [String: PluginHandover]
+  private var adopted: [String: PluginSnapshot]
   private var problems: [String] = []
   /// The last instance of each name that was stopped.
   private var retired: [String: PluginSupervisor] = [:]
@@ -41,7 +41,7 @@ package actor PluginRegistry {
   /// - Parameter adopted: plugins that the predecessor in this process had running.
   package init(
     discovery: PluginDiscovery, loaded: ConfigReader.Loaded, dependencies: PluginDependencies,
-    adopting adopted: Handover? = nil
+    adopting adopted: Snapshot? = nil
   ) {
     self.adopted = Dictionary(uniqueKeysWithValues: (adopted?.plugins ?? []).map { ($0.name, $0) })
     self.discovery = discovery
@@ -52,7 +52,7 @@ package actor PluginRegistry {
     dependencies.locate = { places.locate($0, $1) }
     self.dependencies = dependencies
     watches = PluginFolderWatches(
-      dependencies.folders, bundledFolder: discovery.bundledFolder, logger: dependencies.logger)
+      dependencies.home, bundledFolder: discovery.bundledFolder, logger: dependencies.logger)
   }
 
   /// Runs plugins until `stop`.
@@ -123,12 +123,12 @@ package actor PluginRegistry {
   }
 
   /// Ends an inherited process that is configured no more.
-  private func endLeft(_ handover: PluginHandover) {
+  private func endLeft(_ handover: PluginSnapshot) {
     dependencies.logger(of: handover.name).notice("it is gone and was stopped")
     do {
       let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
       for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
-      taskScope.add { [clock = dependencies.timekeeper.clock] in
+      taskScope.add { [clock = dependencies.timeSource.clock] in
         await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
       }
     } catch {
@@ -222,15 +222,15 @@ package actor PluginRegistry {
 
   // MARK: - Upgrade
 
-  package struct Handover: Codable, Sendable {
-    package var plugins: [PluginHandover] = []
+  package struct Snapshot: Codable, Sendable {
+    package var plugins: [PluginSnapshot] = []
   }
 
   /// Hears nothing more of the plugins until `resume`.
   ///
   /// - Returns: `nil` with the name of the plugin that is in the middle of something.
-  package func hold() async -> (handover: Handover?, busy: String?) {
-    var handover = Handover()
+  package func hold() async -> (handover: Snapshot?, busy: String?) {
+    var handover = Snapshot()
     for instance in instances.values {
       switch await instance.hold() {
       case .notRunning: break

@@ -6,7 +6,7 @@ internal import RelayWire
 struct PluginSilence: Sendable {
   let link: PluginConnection
   let process: PluginProcess
-  let timekeeper: Timekeeper
+  let timeSource: TimeSource
 
   /// Silence after which a plugin is pinged.
   static let quietLimit: Duration = .seconds(15)
@@ -26,7 +26,7 @@ struct PluginSilence: Sendable {
           return process.stop(because: "it did not answer a ping within \(Self.pingLimit.forPeople)")
         }
         // Any other answer is a sign of life; the end of the connection is noticed elsewhere.
-        guard await timekeeper.sleep(for: Self.quietLimit) else { return }
+        guard await timeSource.sleep(for: Self.quietLimit) else { return }
       }
     }
   }
@@ -35,7 +35,7 @@ struct PluginSilence: Sendable {
   func becomesIdle(_ mayEnd: @Sendable () async -> Bool) async -> Bool {
     while await waitForSilence(Self.idleLimit) {
       if await mayEnd() { return true }
-      guard await timekeeper.sleep(for: Self.idleLimit) else { return false }
+      guard await timeSource.sleep(for: Self.idleLimit) else { return false }
     }
     return false
   }
@@ -45,7 +45,7 @@ struct PluginSilence: Sendable {
     while !Task.isCancelled {
       let quiet = link.silence
       if quiet >= limit, !link.awaitsAnswers { return true }
-      guard await timekeeper.sleep(for: link.awaitsAnswers ? limit : limit - quiet) else { return false }
+      guard await timeSource.sleep(for: link.awaitsAnswers ? limit : limit - quiet) else { return false }
     }
     return false
   }

@@ -19,7 +19,7 @@ package actor PluginSupervisor {
   private var lifecycle: PluginLifecycle
   private var process: PluginProcess?
   /// Inherited across `exec`, and not continued with yet.
-  private var adopted: PluginHandover?
+  private var adopted: PluginSnapshot?
   /// The last process that introduced itself.
   private var about: InitializeReply?
   private var lastChange = 0
@@ -36,14 +36,14 @@ package actor PluginSupervisor {
   package static let handshakeLimit: Duration = .seconds(10)
 
   package init(
-    _ specification: PluginSpecification, _ dependencies: PluginDependencies, adopting adopted: PluginHandover? = nil
+    _ specification: PluginSpecification, _ dependencies: PluginDependencies, adopting adopted: PluginSnapshot? = nil
   ) {
     self.adopted = adopted
     name = specification.name
     self.specification = specification
     self.dependencies = dependencies
     logger = dependencies.logger(of: specification.name)
-    let now = dependencies.timekeeper.now()
+    let now = dependencies.timeSource.now()
     lifecycle =
       if let adopted {
         PluginLifecycle(
@@ -57,7 +57,7 @@ package actor PluginSupervisor {
     PluginStatus(
       name: name, state: lifecycle.reported(isConnected: process?.link != nil), path: specification.executable.path,
       version: about?.version, kinds: about?.kinds.map(\.rawValue), pid: process?.child.pid,
-      since: Double((dependencies.timekeeper.now() - lifecycle.since).components.seconds),
+      since: Double((dependencies.timeSource.now() - lifecycle.since).components.seconds),
       restarts: lifecycle.restarts, problem: process?.link?.problem ?? lifecycle.problem)
   }
 
@@ -90,7 +90,7 @@ package actor PluginSupervisor {
   /// Lets the machine decide, and logs a change of its state.
   private func handle(_ event: PluginLifecycle.Event) -> [PluginLifecycle.Action] {
     let before = lifecycle.state
-    let actions = lifecycle.handle(event, at: dependencies.timekeeper.now())
+    let actions = lifecycle.handle(event, at: dependencies.timeSource.now())
     if lifecycle.state != before { logger.debug("\(before) → \(lifecycle.state)") }
     return actions
   }
@@ -99,8 +99,8 @@ package actor PluginSupervisor {
     for action in actions {
       switch action {
       case .wake: signals.post(nil)
-      case .saveBackoff(let backoff): dependencies.store.saveBackoffSoon(backoff, of: name)
-      case .end(let reason): if let process { await process.end(reason, clock: dependencies.timekeeper.clock) }
+      case .saveBackoff(let backoff): dependencies.store.scheduleSaveBackoff(backoff, of: name)
+      case .end(let reason): if let process { await process.end(reason, clock: dependencies.timeSource.clock) }
       }
     }
   }
@@ -155,15 +155,15 @@ package actor PluginSupervisor {
 
   /// Waits for the time, or for a signal before it.
   private func wait(until time: Duration?) async {
-    let timekeeper = dependencies.timekeeper
+    let timeSource = dependencies.timeSource
     let due = PluginLifecycle.Event.due(lifecycle.generation)
     let event: PluginLifecycle.Event?
-    if let time, time <= timekeeper.now() {
+    if let time, time <= timeSource.now() {
       event = due
     } else {
       event = await withTaskGroup(of: PluginLifecycle.Event?.self) { [signals] group in
         group.addTask { await signals.next() ?? nil }
-        if let time { group.addTask { await timekeeper.sleep(for: time - timekeeper.now()) ? due : nil } }
+        if let time { group.addTask { await timeSource.sleep(for: time - timeSource.now()) ? due : nil } }
         defer { group.cancelAll() }
         return await group.next() ?? nil
       }
@@ -185,7 +185,7 @@ package actor PluginSupervisor {
     await SpawnGate.shared.wait()
     guard case .starting = lifecycle.state else { return .notConnected }
     let generation = lifecycle.generation
-    let clock = dependencies.timekeeper.clock
+    let clock = dependencies.timeSource.clock
     let handover = adopted
     adopted = nil
     let process: PluginProcess
@@ -224,10 +224,10 @@ package actor PluginSupervisor {
     }
   }
 
-  private func launch(_ handover: PluginHandover?) throws -> PluginProcess {
-    let folders = dependencies.folders
-    try folders.makePrivate(folders.spool(name))
-    try folders.makePrivate(folders.data(name))
+  private func launch(_ handover: PluginSnapshot?) throws -> PluginProcess {
+    let home = dependencies.home
+    try home.makePrivate(home.spool(name))
+    try home.makePrivate(home.data(name))
     if let handover { return try PluginProcess(adopting: handover, dependencies) }
     return try PluginProcess(specification, dependencies)
   }
@@ -242,8 +242,8 @@ package actor PluginSupervisor {
     let actions = handle(.connected(generation))
     let audience = dependencies.audience
     await audience.connected(link)
-    let timekeeper = dependencies.timekeeper
-    let silence = PluginSilence(link: link, process: process, timekeeper: timekeeper)
+    let timeSource = dependencies.timeSource
+    let silence = PluginSilence(link: link, process: process, timeSource: timeSource)
     let why = await withTaskGroup(of: String?.self) { group in
       // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) {
@@ -251,7 +251,7 @@ package actor PluginSupervisor {
           await audience.received(request, from: link)
         }
         // The output has ended: normally because the process has.
-        return await process.explainEnd(within: .seconds(2), clock: timekeeper.clock)
+        return await process.explainEnd(within: .seconds(2), clock: timeSource.clock)
       }
       group.addTask { [self] in
         await perform(actions)
@@ -273,7 +273,7 @@ package actor PluginSupervisor {
       return why ?? "unknown reason"
     }
     process.peer.close()
-    await process.child.tearDown([], clock: timekeeper.clock)
+    await process.child.tearDown([], clock: timeSource.clock)
     let sleeps = lifecycle.state == .stopping(.idle)
     // A plugin that sleeps can still be called.
     if !sleeps { await audience.disconnected(link) }
@@ -293,7 +293,7 @@ package actor PluginSupervisor {
     }
     process = nil
     let actions = handle(.ended(ending, random: Double.random(in: 0...1), generation))
-    for case .saveBackoff(let backoff) in actions { dependencies.store.saveBackoffSoon(backoff, of: name) }
+    for case .saveBackoff(let backoff) in actions { dependencies.store.scheduleSaveBackoff(backoff, of: name) }
     guard case .backoff(let pause) = lifecycle.state else { return }
     switch pause.cause {
     case .restart, .failing:
@@ -309,7 +309,7 @@ package actor PluginSupervisor {
 
   enum Hold: Sendable {
     case notRunning
-    case ready(PluginHandover)
+    case ready(PluginSnapshot)
     case busy
   }
 
@@ -320,11 +320,11 @@ package actor PluginSupervisor {
       let (errors, heldErrors) = await process.log.hold(), self.process === process, !process.child.hasEnded
     else { return .busy }
     return .ready(
-      PluginHandover(
+      PluginSnapshot(
         name: name, child: process.child.handover, peer: peer, errors: errors, heldErrors: heldErrors,
         about: link.about, lifeMarker: process.marker, executable: specification.executable.stamp,
         settings: specification.settings, restarts: lifecycle.restarts,
-        history: lifecycle.historyForHandover(at: dependencies.timekeeper.now()), problem: report().problem))
+        history: lifecycle.historyForHandover(at: dependencies.timeSource.now()), problem: report().problem))
   }
 
   func resume() {

@@ -96,16 +96,16 @@ package final class ChildProcess: Sendable {
   }
 
   /// A child inherited across `exec`.
-  package struct Handover: Codable, Sendable {
+  package struct Snapshot: Codable, Sendable {
     package var pid: Int32
     package var startTime: UInt64
   }
 
-  package var handover: Handover { Handover(pid: pid, startTime: startTime) }
+  package var handover: Snapshot { Snapshot(pid: pid, startTime: startTime) }
 
   /// Goes on watching a child after this process has become another program. One that has ended meanwhile is reaped
   /// like any.
-  package static func adopt(_ handover: Handover, guardian: Guardian?) throws(SpawnError) -> ChildProcess {
+  package static func adopt(_ handover: Snapshot, guardian: Guardian?) throws(SpawnError) -> ChildProcess {
     let child = ChildProcess(pid: handover.pid, guardian: guardian)
     guard child.startTime == handover.startTime else {
       throw .system(path: "process \(handover.pid)", reason: "it is not the one that was handed over")

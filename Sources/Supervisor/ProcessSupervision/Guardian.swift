@@ -62,22 +62,22 @@ package final class Guardian: Sendable {
   }
 
   /// The guardian's process and pipe, for the next program of this process.
-  package struct Handover: Codable, Sendable {
-    var process: ChildProcess.Handover
+  package struct Snapshot: Codable, Sendable {
+    var process: ChildProcess.Snapshot
     package var input: Int32
     package var identity: String
   }
 
   /// `nil` while it is being started again, or has more to read.
-  package var handover: Handover? {
+  package var handover: Snapshot? {
     state.withLock { state in
       guard let process = state.process, !process.hasEnded, let input = state.outbox?.idleDescriptor else { return nil }
-      return Handover(process: process.handover, input: input, identity: identity)
+      return Snapshot(process: process.handover, input: input, identity: identity)
     }
   }
 
   /// Goes on with the guardian of the program that this process was before; it knows the children.
-  package func adopt(_ handover: Handover) throws(SpawnError) {
+  package func adopt(_ handover: Snapshot) throws(SpawnError) {
     let process = try ChildProcess.adopt(handover.process, guardian: nil)
     state.withLock { state in
       state.process = process
@@ -87,7 +87,7 @@ package final class Guardian: Sendable {
   }
 
   /// So many short runs in a row mean that it cannot run here.
-  private static let mostQuickEnds = 5
+  private static let maximumQuickEnds = 5
   private static let quickEnd: Duration = .seconds(60)
 
   private func restart(after exit: TerminationStatus) {
@@ -96,7 +96,7 @@ package final class Guardian: Sendable {
       return (state.stopping, state.ends)
     }
     guard !stopping else { return }
-    guard ends <= Self.mostQuickEnds else {
+    guard ends <= Self.maximumQuickEnds else {
       logger.error("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
       return
     }

@@ -16,7 +16,7 @@ package struct ProcessOutput: Sendable {
   }
 
   /// Lines kept of each stream.
-  package static let mostLines = 1_000
+  package static let maximumLines = 1_000
 
   /// - Parameters:
   ///   - input: what it reads; nil for the end of file at once.
@@ -78,7 +78,7 @@ package struct ProcessOutput: Sendable {
         line: { framed in
           guard case .line(let bytes) = framed else { return }
           let line = String(decoding: bytes, as: UTF8.self)
-          lines.withLock { if $0.count < mostLines { $0.append(line) } }
+          lines.withLock { if $0.count < maximumLines { $0.append(line) } }
           tell(line)
         }, end: end))
   }

@@ -6,7 +6,7 @@ internal import RelayConcurrency
 /// end. There is no giving up.
 package struct RestartPolicy: Sendable, Equatable {
   package var firstDelay: Duration = .milliseconds(250)
-  package var longestDelay: Duration = .seconds(60)
+  package var maximumDelay: Duration = .seconds(60)
   /// Share of the delay that is drawn at random, 0…1: many plugins of one dead network do not return as one.
   package var jitter = 0.25
   package var failingCount = 5
@@ -52,11 +52,11 @@ package struct RestartPolicy: Sendable, Equatable {
     history.recent = history.recent.filter { now - $0 < failingWindow } + [now]
     if history.recent.count > failingCount { history.recent.removeFirst() }
     let failing = history.recent.count >= failingCount
-    return Decision(delay: failing ? longestDelay : delay(failures: history.failures, random: random), failing: failing)
+    return Decision(delay: failing ? maximumDelay : delay(failures: history.failures, random: random), failing: failing)
   }
 
   private func delay(failures: Int, random: Double) -> Duration {
     guard failures > 1 else { return .zero }
-    return ExponentialBackoff(from: firstDelay, to: longestDelay, jitter: jitter).wait(failures - 2, random: random)
+    return ExponentialBackoff(from: firstDelay, to: maximumDelay, jitter: jitter).wait(failures - 2, random: random)
   }
 }

@@ -24,12 +24,12 @@ internal import SessionStates
 /// The whole supervisor: what is made from what, in which order things start, and in which they end.
 package final class Daemon: Sendable {
   package struct Options: Sendable {
-    package var folders: HomeDirectory
+    package var home: HomeDirectory
     package var environment: [String: String]
     package var bundledFolder: String?
     package var guardian: String
     package var demoAgent: String?
-    package var timekeeper = Timekeeper.system
+    package var timeSource = TimeSource.system
     /// Reads the configuration; called at the start and at every reload.
     package var loadConfiguration: @Sendable () throws -> ConfigReader.Loaded
     /// Also written to the log file.
@@ -39,12 +39,12 @@ package final class Daemon: Sendable {
     package var handover: Handover?
 
     package init(
-      folders: HomeDirectory, environment: [String: String], bundledFolder: String?, guardian: String,
+      home: HomeDirectory, environment: [String: String], bundledFolder: String?, guardian: String,
       demoAgent: String?,
       loadConfiguration: @escaping @Sendable () throws -> ConfigReader.Loaded,
       say: @escaping @Sendable (String) -> Void
     ) {
-      self.folders = folders
+      self.home = home
       self.environment = environment
       self.bundledFolder = bundledFolder
       self.guardian = guardian
@@ -75,17 +75,17 @@ package final class Daemon: Sendable {
 
   /// Runs until asked to stop.
   package func run() async throws {
-    let folders = options.folders
-    try folders.prepare()
+    let home = options.home
+    try home.prepare()
     let handover = options.handover
-    let lock = try handover.map { DaemonLock(adopting: $0.lock) } ?? DaemonLock(folders)
+    let lock = try handover.map { DaemonLock(adopting: $0.lock) } ?? DaemonLock(home)
     defer { withExtendedLifetime(lock) {} }
     let loaded = try options.loadConfiguration()
     let config = loaded.config
     var limits = LogFile.Limits()
     limits.maximumBytes = config.logging.maximumBytes
     limits.keep = config.logging.keep
-    let file = LogFile(path: folders.daemonLog, limits: limits)
+    let file = LogFile(path: home.daemonLog, limits: limits)
     let daemonLog = DaemonLog(file: file, level: config.logging.level.threshold, say: options.say)
     let logger = daemonLog.logger
     for warning in loaded.warnings { logger.warning("\(warning)") }
@@ -97,10 +97,10 @@ package final class Daemon: Sendable {
     do {
       try await serve(loaded, lock, guardian, limits, daemonLog)
     } catch {
-      await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
+      await daemonLog.flush(within: Self.logLimit, clock: options.timeSource.clock)
       throw error
     }
-    await daemonLog.flush(within: Self.logLimit, clock: options.timekeeper.clock)
+    await daemonLog.flush(within: Self.logLimit, clock: options.timeSource.clock)
   }
 
   /// Time for the last lines to be written.
@@ -116,16 +116,16 @@ package final class Daemon: Sendable {
     let config = loaded.config
     let handover = options.handover
     let path = loaded.path
-    let folders = options.folders
-    let timekeeper = options.timekeeper
-    let began = timekeeper.now()
-    let store = try SQLiteStore(path: folders.database, logger: logger)
-    let services = Services(folders: folders, clock: timekeeper.clock, logger: logger)
+    let home = options.home
+    let timeSource = options.timeSource
+    let began = timeSource.now()
+    let store = try SQLiteStore(path: home.database, logger: logger)
+    let services = Services(home: home, clock: timeSource.clock, logger: logger)
     let secrets = Locked(config.secretVariables)
     func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentResolver {
       var probe = AgentLocator(
         configured: configured, demoAgent: options.demoAgent, environment: options.environment.merging(more) { $1 },
-        guardian: guardian, clock: timekeeper.clock)
+        guardian: guardian, clock: timeSource.clock)
       probe.secrets = { secrets.withLock { $0 } }
       if config.assistant.executable != nil, !more.isEmpty || configured != config.pi.executable {
         probe.setting = "assistant.executable"
@@ -135,7 +135,7 @@ package final class Daemon: Sendable {
     let agents = agentChoice(config.pi.executable, [:])
     let redaction = Redactor(config.delivery.redact, logger: logger)
     let dependencies = SessionDependencies(
-      folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
+      home: home, guardian: guardian, environment: options.environment, store: store, timeSource: timeSource,
       logLimits: limits,
       places: AgentSlots(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
       agents: agents, prepare: { await PreparedPrompt($0, by: services) }, logger: logger,
@@ -147,30 +147,30 @@ package final class Daemon: Sendable {
       assistants: assistant.profile)
     let router = Router(
       .init(
-        sessions: sessions, assistant: assistant, store: store, services: services, folders: folders,
-        timekeeper: timekeeper, machine: config.machine, hostName: Self.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { folders.remove($0) }, logger: logger))
+        sessions: sessions, assistant: assistant, store: store, services: services, home: home,
+        timeSource: timeSource, machine: config.machine, hostName: Self.hostName, deliveries: config.delivery,
+        redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
     try await router.restore()
     if let handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
       await sessions.adopt(handover.sessions)
     }
     let plugins = PluginRegistry(
-      discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: folders.plugins), loaded: loaded,
+      discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: home.plugins), loaded: loaded,
       dependencies: PluginDependencies(
-        folders: folders, guardian: guardian, environment: options.environment, store: store, timekeeper: timekeeper,
+        home: home, guardian: guardian, environment: options.environment, store: store, timeSource: timeSource,
         restart: Self.policy(config.restart), logLimits: limits, audience: router, logger: logger),
       adopting: handover?.plugins)
     let load = options.loadConfiguration
     let disk: @Sendable () -> [String] = {
-      [DiskSpace(of: folders.home)?.problem(of: folders.home)].compactMap(\.self)
+      [DiskSpace(of: home.path)?.problem(of: home.path)].compactMap(\.self)
     }
     let status: @Sendable () async -> DaemonStatus = {
       let (deliveries, trouble) = await Self.deliveries(of: store)
       let (conversations, more) = await router.conversations()
       return await DaemonStatus(
-        version: Product.version, pid: getpid(), home: folders.home, machine: config.machine.name ?? Self.hostName,
-        uptime: Double((timekeeper.now() - began).components.seconds), configuration: path,
+        version: Product.version, pid: getpid(), home: home.path, machine: config.machine.name ?? Self.hostName,
+        uptime: Double((timeSource.now() - began).components.seconds), configuration: path,
         agent: agents.known, plugins: plugins.reports(), sessions: sessions.statuses(), deliveries: deliveries,
         terminals: router.attachedTerminals(), channels: plugins.channels(), conversations: conversations,
         problems: plugins.knownProblems + trouble + more + disk(), upgrades: handover?.count ?? 0)
@@ -198,7 +198,7 @@ package final class Daemon: Sendable {
     }
     let upgrade = Locked<Upgrade?>(nil)
     let control = try ControlServer(
-      folders: folders,
+      home: home,
       handlers: .init(
         status: status, plugin: { await plugins.change($0, $1) }, reload: reload,
         upgrade: { program in
@@ -206,33 +206,33 @@ package final class Daemon: Sendable {
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
         audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
-      marker: guardian.marker, clock: timekeeper.clock, adopting: handover?.listener,
+      marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
     upgrade.withLock {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,
-        count: handover?.count ?? 0, environment: options.environment, timekeeper: timekeeper, logger: logger,
+        count: handover?.count ?? 0, environment: options.environment, timeSource: timeSource, logger: logger,
         isStopping: { [isStopping] in isStopping.withLock { $0 } }, settle: { try await store.settled() })
     }
 
     await withTaskGroup(of: Void.self) { group in
       // On the loop, where what sessions and conversations begin is begun without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) { await sessions.run() }
-      group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timekeeper, logger) }
+      group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timeSource, logger) }
       group.addTask(executorPreference: EventLoop.shared) { await router.run() }
       group.addTask { await control.run() }
       group.addTask { await plugins.run() }
       if let interval = watchdogInterval {
         group.addTask {
           // Alive is what answers, not what merely exists.
-          while await timekeeper.sleep(for: interval) {
+          while await timeSource.sleep(for: interval) {
             _ = await status()
             relay_notify_service_manager("WATCHDOG=1")
           }
         }
       }
       let upgrade = handover.map { "; upgrade \($0.count)" } ?? ""
-      logger.notice("pi-relayd \(Product.version) is ready in \(folders.home)\(upgrade)")
+      logger.notice("pi-relayd \(Product.version) is ready in \(home.path)\(upgrade)")
       if config.messengers.allSatisfy({ !$0.enabled }) {
         logger.notice(
           "no messenger is configured: talk to the agent with pi-relayd chat, or set one up with pi-relayd setup")
@@ -276,15 +276,15 @@ package final class Daemon: Sendable {
 
   /// At the start and every hour; more often where less than a day is kept.
   private static func forgetOldWork(
-    in store: SQLiteStore, after keep: Duration, _ timekeeper: Timekeeper, _ logger: Logger
+    in store: SQLiteStore, after keep: Duration, _ timeSource: TimeSource, _ logger: Logger
   ) async {
     repeat {
       do {
-        try await store.prune(endedBefore: timekeeper.wallTime() - Double(keep.components.seconds))
+        try await store.prune(endedBefore: timeSource.wallTime() - Double(keep.components.seconds))
       } catch {
         logger.error("old work was not removed: \(error)")
       }
-    } while await timekeeper.sleep(for: min(.seconds(3_600), keep / 24))
+    } while await timeSource.sleep(for: min(.seconds(3_600), keep / 24))
   }
 
   /// Settings that have changed but are read only at the start.
@@ -307,7 +307,7 @@ package final class Daemon: Sendable {
   private static func policy(_ settings: Config.Restart) -> RestartPolicy {
     var policy = RestartPolicy()
     policy.firstDelay = settings.firstDelay
-    policy.longestDelay = settings.longestDelay
+    policy.maximumDelay = settings.maximumDelay
     policy.failingCount = settings.failingCount
     policy.failingWindow = settings.failingWindow
     return policy

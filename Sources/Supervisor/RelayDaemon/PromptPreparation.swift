@@ -22,7 +22,7 @@ extension PreparedPrompt {
         text: text.isEmpty && !prepared.images.isEmpty ? "[image]" : text,
         images: prepared.images.map { PiImage(data: $0.data, mimeType: $0.mime) })
     } catch {
-      let names = prompt.attachments.map { SafeText.fileName($0.name) }.joined(separator: ", ")
+      let names = prompt.attachments.map { TextSanitizer.fileName($0.name) }.joined(separator: ", ")
       self.init(text: prompt.text + "\n\n[Not included, because \(error): \(names)]", images: [])
     }
   }

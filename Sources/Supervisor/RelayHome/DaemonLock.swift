@@ -16,18 +16,18 @@ package final class DaemonLock: Sendable {
   package var handover: Int32 { descriptor }
 
   /// - Parameter pause: between two looks at what a dead daemon has left.
-  package init(_ folders: HomeDirectory, pause: () -> Void = { usleep(10_000) }) throws(HomeDirectory.Failure) {
-    let path = folders.lock
+  package init(_ home: HomeDirectory, pause: () -> Void = { usleep(10_000) }) throws(HomeDirectory.Failure) {
+    let path = home.lock
     // Kept only once it is ours: a class that throws after it is complete runs its deinit, which closes.
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else {
       throw HomeDirectory.Failure(SystemError("cannot be opened", path: path))
     }
-    guard Self.take(file, folders, pause) else {
-      let holder = Self.holder(folders).map { " (pid \($0))" } ?? ""
+    guard Self.take(file, home, pause) else {
+      let holder = Self.holder(home).map { " (pid \($0))" } ?? ""
       _ = close(file)
       throw HomeDirectory.Failure(
-        description: "a pi-relayd runs already for \(folders.home)\(holder); pi-relayd status shows it, "
+        description: "a pi-relayd runs already for \(home.path)\(holder); pi-relayd status shows it, "
           + "pi-relayd stop ends it")
     }
     descriptor = file
@@ -44,10 +44,10 @@ package final class DaemonLock: Sendable {
   private static let looks = 300
 
   /// A daemon that was killed while it started a child leaves the lock to it until it runs its own program.
-  private static func take(_ descriptor: Int32, _ folders: HomeDirectory, _ pause: () -> Void) -> Bool {
+  private static func take(_ descriptor: Int32, _ home: HomeDirectory, _ pause: () -> Void) -> Bool {
     for _ in 0..<looks {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
-      guard !isHolderAlive(folders) else { return false }
+      guard !isHolderAlive(home) else { return false }
       pause()
     }
     return false
@@ -55,8 +55,8 @@ package final class DaemonLock: Sendable {
 
   /// Reports whether the daemon that wrote its pid into the lock's file may be alive. If it is not, the rest of the
   /// lock goes by itself.
-  package static func isHolderAlive(_ folders: HomeDirectory) -> Bool {
-    guard let pid = holder(folders), pid > 0 else { return true }
+  package static func isHolderAlive(_ home: HomeDirectory) -> Bool {
+    guard let pid = holder(home), pid > 0 else { return true }
     return kill(pid, 0) == 0 || errno != ESRCH
   }
 
@@ -64,14 +64,14 @@ package final class DaemonLock: Sendable {
   package func release() { flock(descriptor, LOCK_UN) }
 
   /// The pid written by whoever holds, or last held, the lock.
-  package static func holder(_ folders: HomeDirectory) -> Int32? {
-    guard let data = FileManager.default.contents(atPath: folders.lock) else { return nil }
+  package static func holder(_ home: HomeDirectory) -> Int32? {
+    guard let data = FileManager.default.contents(atPath: home.lock) else { return nil }
     return Int32(String(decoding: data, as: UTF8.self).trimmingWhitespace())
   }
 
   /// Reports whether the lock is held now: by a daemon, or for a moment by a child that a killed daemon was starting.
-  package static func isHeld(_ folders: HomeDirectory) -> Bool {
-    let descriptor = open(folders.lock, O_RDONLY | O_CLOEXEC)
+  package static func isHeld(_ home: HomeDirectory) -> Bool {
+    let descriptor = open(home.lock, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { _ = close(descriptor) }
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0

@@ -4,10 +4,10 @@ package import RelayConcurrency
 
 /// Where a daemon keeps its things: one home, private to its user.
 package struct HomeDirectory: Sendable, Equatable {
-  package let home: String
+  package let path: String
 
-  package init(home: String) {
-    self.home = home
+  package init(path: String) {
+    self.path = path
   }
 
   package static let homeVariable = "PI_RELAY_HOME"
@@ -15,16 +15,16 @@ package struct HomeDirectory: Sendable, Equatable {
   /// `$PI_RELAY_HOME`, or `~/.pi/agent/relay`.
   package init(environment: [String: String]) {
     if let home = environment[Self.homeVariable], !home.isEmpty {
-      self.home = home.hasPrefix("/") ? home : FileManager.default.currentDirectoryPath + "/" + home
+      self.path = home.hasPrefix("/") ? home : FileManager.default.currentDirectoryPath + "/" + home
     } else {
-      self.home = (environment["HOME"] ?? "/") + "/.pi/agent/relay"
+      self.path = (environment["HOME"] ?? "/") + "/.pi/agent/relay"
     }
   }
 
-  package var plugins: String { home + "/plugins" }
-  package var logs: String { home + "/logs" }
-  package var run: String { home + "/run" }
-  package var state: String { home + "/state" }
+  package var plugins: String { path + "/plugins" }
+  package var logs: String { path + "/logs" }
+  package var run: String { path + "/run" }
+  package var state: String { path + "/state" }
   /// Everything that must survive.
   package var database: String { state + "/relay.db" }
   /// The texts that growing messages show.
@@ -39,7 +39,7 @@ package struct HomeDirectory: Sendable, Equatable {
 
   /// The configuration: in the home, or beside it.
   package var configurationCandidates: [String] {
-    [home + "/relay.yaml", home.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/relay.yaml"]
+    [path + "/relay.yaml", path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/relay.yaml"]
   }
 
   package func log(_ name: String) -> String { "\(logs)/\(Self.fileName(name)).log" }
@@ -63,16 +63,16 @@ package struct HomeDirectory: Sendable, Equatable {
   }
 
   /// Longest path of a Unix socket, without the terminating zero.
-  static let longestSocketPath = 107
+  static let maximumSocketPath = 107
 
   /// Makes everything that is missing.
   package func prepare() throws(Failure) {
-    if socket.utf8.count > Self.longestSocketPath {
+    if socket.utf8.count > Self.maximumSocketPath {
       throw Failure(
         description: "the path of the control socket is too long (\(socket.utf8.count) bytes, at most "
-          + "\(Self.longestSocketPath)): \(socket); set PI_RELAY_HOME to a shorter path")
+          + "\(Self.maximumSocketPath)): \(socket); set PI_RELAY_HOME to a shorter path")
     }
-    for folder in [home, plugins, logs, run, state, sessions, streams] { try makePrivate(folder) }
+    for folder in [path, plugins, logs, run, state, sessions, streams] { try makePrivate(folder) }
   }
 
   /// Makes a folder for this user only, with its parents; an existing one is made private.

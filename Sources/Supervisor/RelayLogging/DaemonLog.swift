@@ -6,7 +6,7 @@ internal import RelayTransport
 /// has been stopped holds up nothing but its own lines.
 package final class DaemonLog: Sendable {
   /// Lines that may wait for one of the two.
-  static let mostWaiting = 5_000
+  static let maximumWaiting = 5_000
 
   private let file: Line
   private let terminal: Line
@@ -53,7 +53,7 @@ package final class DaemonLog: Sendable {
 
     func write(_ text: String) {
       let isTaken = counts.withLock { counts in
-        if counts.waiting >= DaemonLog.mostWaiting {
+        if counts.waiting >= DaemonLog.maximumWaiting {
           counts.lost += 1
           return false
         }

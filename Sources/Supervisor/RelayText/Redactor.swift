@@ -8,7 +8,7 @@ package import RelayWire
 package struct Redactor: Sendable {
   static let replacement = "[redacted]"
   /// In the configuration it stands for `usual`.
-  static let usualName = "usual"
+  static let builtInName = "usual"
 
   /// Tokens of well-known services, and what is assigned to variables named after secrets.
   static let usual = [
@@ -33,7 +33,7 @@ package struct Redactor: Sendable {
   ///   - patterns: regular expressions, which the configuration's reader has found to be some, and `usual`.
   ///   - logger: told once of each pattern that takes too many steps.
   package init(_ patterns: [String], logger: Logger? = nil) {
-    self.patterns = patterns.flatMap { $0 == Self.usualName ? Self.usual : [$0] }
+    self.patterns = patterns.flatMap { $0 == Self.builtInName ? Self.usual : [$0] }
       .compactMap { text in Pattern(text).map { (text, $0) } }
     self.logger = logger
   }
@@ -67,8 +67,8 @@ package struct Redactor: Sendable {
 
   /// One line, cut only when it has been looked through, as it came and as it is shown.
   package func line(_ text: String, limit: Int = 48) -> String {
-    guard !isEmpty else { return SafeText.line(text, limit: limit) }
-    return SafeText.line(apply(to: SafeText.line(apply(to: text), limit: .max)), limit: limit)
+    guard !isEmpty else { return TextSanitizer.line(text, limit: limit) }
+    return TextSanitizer.line(apply(to: TextSanitizer.line(apply(to: text), limit: .max)), limit: limit)
   }
 
   /// The texts in a value that an agent has made up, names apart.

@@ -126,7 +126,7 @@ package enum AgentState<Process: AnyObject, Request, Slot> {
   /// The process is told to exit.
   ///
   /// - Returns: the process and its slot; `nil` when there is none.
-  package mutating func leave() -> Holder? {
+  package mutating func beginLeaving() -> Holder? {
     let holder: Holder
     switch self {
     case .stopped, .waiting, .leaving, .starting(_, nil): return nil

@@ -17,7 +17,7 @@ package struct NoticeText {
       let text = aborted ? "🗜️ Compaction was stopped." : Self.compacted(tokensBefore: tokens, error: error)
       return .progress(.compaction, text, isOver: true)
     case .retryStart(let attempt, let total, let delay, let error):
-      var why = error.map { SafeText.line(ServiceError.words($0), limit: 300) } ?? "The model failed"
+      var why = error.map { TextSanitizer.line(ServiceError.words($0), limit: 300) } ?? "The model failed"
       if why.hasSuffix(".") { why.removeLast() }
       retry = (why, "\(attempt) of \(total)")
       return .progress(

@@ -187,7 +187,7 @@ extension SQLiteStore: Store {
       .integer(end.keepsWords ? 1 : 0))
   }
 
-  package func outcomeToldSoon(_ key: MessageKey) {
+  package func scheduleOutcomeTold(_ key: MessageKey) {
     let values = key.values
     commits.writeAlong {
       try $0.run("UPDATE message SET outcome = NULL WHERE \(Self.whichMessage)", values.0, values.1, values.2)
@@ -313,7 +313,7 @@ extension SQLiteStore: Store {
     }
   }
 
-  package func saveBackoffSoon(_ backoff: Backoff?, of instance: String) {
+  package func scheduleSaveBackoff(_ backoff: Backoff?, of instance: String) {
     let due = now() + (backoff?.wait.inSeconds ?? 0)
     commits.write { connection in
       if let backoff {

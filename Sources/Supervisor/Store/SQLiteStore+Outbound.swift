@@ -89,7 +89,7 @@ extension SQLiteStore {
     }
   }
 
-  package func settleOutboundSoon(_ key: String, _ result: OutboundResult) {
+  package func scheduleSettleOutbound(_ key: String, _ result: OutboundResult) {
     let time = now()
     commits.write {
       try Self.settle(key, result, at: time, $0)
@@ -109,7 +109,7 @@ extension SQLiteStore {
       """, .text(key), .integer(result.code), .text(result.detail), .real(time))
   }
 
-  package func retryOutboundSoon(_ key: String, _ tries: SendTries) {
+  package func scheduleRetryOutbound(_ key: String, _ tries: SendTries) {
     let time = now()
     commits.write { connection in
       try connection.run(
@@ -128,7 +128,7 @@ extension SQLiteStore {
     }
   }
 
-  package func closeOutboundSoon(_ key: String) {
+  package func scheduleCloseOutbound(_ key: String) {
     commits.write {
       try Self.close(key, $0)
     } then: { [logger] outcome in

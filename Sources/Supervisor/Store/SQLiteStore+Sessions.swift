@@ -18,7 +18,7 @@ extension SQLiteStore {
     }
   }
 
-  package func keepShownModelSoon(_ model: String, of session: String) {
+  package func scheduleShownModel(_ model: String, of session: String) {
     commits.write {
       try $0.run("UPDATE session SET shownModel = ? WHERE id = ?", .text(model), .text(session))
     } then: { [logger] outcome in

@@ -36,7 +36,7 @@ package protocol Store: Sendable {
   /// Stores the end of a message; who it is for is told of it only then.
   func end(_ end: MessageEnd) async throws
   /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.
-  func outcomeToldSoon(_ key: MessageKey)
+  func scheduleOutcomeTold(_ key: MessageKey)
   /// Ends that the messenger has not been told of.
   func untoldEnds(of instance: String) async throws -> [MessageEnd]
   /// Keeps the new words of a message that waits; what an agent may have stays as it was given.
@@ -58,11 +58,11 @@ package protocol Store: Sendable {
   func recordOutbound(
     _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
-  func settleOutboundSoon(_ key: String, _ result: OutboundResult)
+  func scheduleSettleOutbound(_ key: String, _ result: OutboundResult)
   /// Records that it was tried in vain, so that the next daemon neither begins anew nor hurries.
-  func retryOutboundSoon(_ key: String, _ tries: SendTries)
+  func scheduleRetryOutbound(_ key: String, _ tries: SendTries)
   /// Records that the message sent under this key needs no further change.
-  func closeOutboundSoon(_ key: String)
+  func scheduleCloseOutbound(_ key: String)
   func result(of key: String) async throws -> OutboundResult?
   /// Outbound records of an instance that are not settled, or are open, in order.
   func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound]
@@ -73,7 +73,7 @@ package protocol Store: Sendable {
 
   func saveSession(_ session: SessionRecord) async throws
   /// Keeps the model that people are shown, of a session that is stored. With some later commit: the agent tells it again.
-  func keepShownModelSoon(_ model: String, of session: String)
+  func scheduleShownModel(_ model: String, of session: String)
   /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
   func removeSession(_ id: String) async throws
   /// In the order they were made.
@@ -89,7 +89,7 @@ package protocol Store: Sendable {
   func savePluginState(_ state: JSONValue, of instance: String) async throws
   func backoff(of instance: String) async throws -> Backoff?
   /// With the next commit; nil forgets it.
-  func saveBackoffSoon(_ backoff: Backoff?, of instance: String)
+  func scheduleSaveBackoff(_ backoff: Backoff?, of instance: String)
   /// Plugins switched off by hand.
   func switchedOff() async throws -> Set<String>
   func switchOff(_ instance: String, _ isOff: Bool) async throws

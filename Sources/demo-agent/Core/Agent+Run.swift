@@ -32,7 +32,7 @@ extension Agent {
     var last: OrderedJSON?
     steps: for step in Script.steps(for: prompt, images: described, number: number) {
       switch await perform(step, &messages) {
-      case .goOn: break
+      case .resume: break
       case .stop: break steps
       case .retriesFailed(let end): last = end
       }
@@ -46,7 +46,7 @@ extension Agent {
   }
 
   private enum Outcome {
-    case goOn, stop
+    case resume, stop
     /// Said behind the end of the last try.
     case retriesFailed(OrderedJSON)
   }
@@ -85,7 +85,7 @@ extension Agent {
       return await stream(answer, piece: 8, milliseconds: 5, &messages)
     case .notify(let text):
       notify(text)
-      return .goOn
+      return .resume
     case .fail(let error, let retries, let milliseconds, let succeeds):
       return await fail(error, retries: retries, milliseconds: milliseconds, thenSucceeds: succeeds, &messages)
     case .compaction(let milliseconds):
@@ -96,10 +96,10 @@ extension Agent {
         lines.compaction(
           "end", [("reason", "threshold"), ("result", result), ("aborted", false), ("willRetry", false)])
       )
-      return .goOn
+      return .resume
     case .noise(let text):
       output(text)
-      return .goOn
+      return .resume
     case .hang:
       _ = await pause(milliseconds: 86_400_000)
       return await stream("", piece: 1, milliseconds: 1, &messages)
@@ -151,7 +151,7 @@ extension Agent {
     keep(message, "assistant")
     emit(["type": "turn_end", "message": message, "toolResults": []])
     messages.append(message)
-    return aborted ? .stop : .goOn
+    return aborted ? .stop : .resume
   }
 
   private func tool(
@@ -180,7 +180,7 @@ extension Agent {
     emit(["type": "turn_end", "message": asking, "toolResults": [message]])
     emit("turn_start")
     messages += [asking, message]
-    return aborted ? await stream("", piece: 1, milliseconds: 1, &messages) : .goOn
+    return aborted ? await stream("", piece: 1, milliseconds: 1, &messages) : .resume
   }
 
   /// One black pixel.
@@ -242,7 +242,7 @@ extension Agent {
         return await stream("It worked the second time.", piece: 6, milliseconds: 5, &messages)
       }
     }
-    guard retries > 0 else { return .goOn }
+    guard retries > 0 else { return .resume }
     return .retriesFailed([
       "type": "auto_retry_end", "success": false, "attempt": .integer(retries), "finalError": .string(error),
     ])

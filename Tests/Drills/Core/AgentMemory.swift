@@ -6,8 +6,8 @@ enum AgentMemory {
   /// The people's messages in all sessions of this relay's agents, as they stand there.
   static func messages(of relay: RelayFixture) -> [String] {
     let root = relay.scratch.path + "/agent/sessions"
-    let folders = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-    return folders.flatMap { folder in
+    let home = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    return home.flatMap { folder in
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
       return names.flatMap { name in
         let data = FileManager.default.contents(atPath: "\(root)/\(folder)/\(name)") ?? Data()

@@ -11,9 +11,9 @@ package enum Interposer {
       URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
       + "/interposer/interposer.c"
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    let folders = path.split(separator: ":")
+    let home = path.split(separator: ":")
     guard
-      let compiler = ["clang", "cc", "gcc"].flatMap({ name in folders.map { "\($0)/\(name)" } })
+      let compiler = ["clang", "cc", "gcc"].flatMap({ name in home.map { "\($0)/\(name)" } })
         .first(where: { (path: String) in access(path, X_OK) == 0 })
     else { throw DrillFailure("there is no C compiler (clang, cc or gcc) on PATH") }
     let library = folder + "/interposer.so"

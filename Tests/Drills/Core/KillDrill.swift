@@ -134,7 +134,7 @@ package struct KillDrill: Sendable {
             }
           }
           try await Self.talk(days, relay)
-          try await Self.goOn(days, relay) {
+          try await Self.resume(days, relay) {
             switch (plan.moment, plan.upgrades) {
             case (.never, .allDay): Self.upgrades(of: relay) >= Self.fewestUpgrades
             case (.never, _): true
@@ -201,7 +201,7 @@ package struct KillDrill: Sendable {
   }
 
   /// Not every day is as long, and has as many boundaries: one goes on until the kill has fired.
-  private static func goOn(
+  private static func resume(
     _ days: Locked<[Day]>, _ relay: RelayFixture, until hasFired: () -> Bool
   ) async throws {
     while !hasFired() {

@@ -18,7 +18,7 @@ package struct Ledger: Sendable {
   package var account: String { (lost + duplicated + problems).joined(separator: "\n") }
 
   /// One kill loses one receipt of each conversation at most.
-  static let mostUnreachable = 4
+  static let maximumUnreachable = 4
   private static let mark = "(possible repeat) "
 
   /// - Parameters:
@@ -26,7 +26,7 @@ package struct Ledger: Sendable {
   ///   - mayLeave: messages that may be left half done where the platform cannot say what it has.
   init(
     _ days: [Day], _ messenger: FakeMessenger, given: [String], mayRepeat: Bool, isInOrder: Bool = true,
-    mayLeave: Int = Ledger.mostUnreachable
+    mayLeave: Int = Ledger.maximumUnreachable
   ) async {
     let messages = await messenger.messages
     let outcomes = await messenger.outcomes

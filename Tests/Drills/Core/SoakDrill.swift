@@ -46,10 +46,10 @@ package struct SoakDrill: Sendable {
   package static let keepDays = 0.001
 
   /// Growth that is none, from the second quarter of the time to the last: in megabytes, and in bytes.
-  private static let mostGrowth = 3.0
+  private static let maximumGrowth = 3.0
   /// The descriptors that a leak of one in a hundred crashes amounts to within half the time.
-  private static let mostMoreDescriptors = 2
-  private static let mostDatabaseGrowth = 512 << 10
+  private static let maximumAddedDescriptors = 2
+  private static let maximumDatabaseGrowth = 512 << 10
 
   private static let config = """
     messengers:
@@ -132,7 +132,7 @@ package struct SoakDrill: Sendable {
     let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS") }
     let size = ["", "-wal"].reduce(0) { sum, suffix in
       var status = stat()
-      return stat(relay.folders.database + suffix, &status) == 0 ? sum + Int(status.st_size) : sum
+      return stat(relay.home.database + suffix, &status) == 0 ? sum + Int(status.st_size) : sum
     }
     return Sample(
       seconds: Int((ContinuousClock.now - began).components.seconds),
@@ -150,14 +150,14 @@ package struct SoakDrill: Sendable {
     let (early, late) = (samples[quarter..<2 * quarter], samples.suffix(quarter))
     var problems: [String] = []
     let memory = (late.map(\.megabytes).min() ?? 0) - (early.map(\.megabytes).min() ?? 0)
-    if memory > mostGrowth { problems.append("memory grew by \(memory) MB") }
+    if memory > maximumGrowth { problems.append("memory grew by \(memory) MB") }
     // Which plugins are down and how many agents run differs from moment to moment: the middle of many moments does not.
     let descriptors = middle(late.map(\.descriptors)) - middle(early.map(\.descriptors))
-    if descriptors > mostMoreDescriptors { problems.append("\(descriptors) descriptors more are open") }
+    if descriptors > maximumAddedDescriptors { problems.append("\(descriptors) descriptors more are open") }
     // Nothing is removed before it is old enough: until then a database grows with its work.
     guard Double(samples[quarter].seconds) > keepDays * 86_400 else { return problems }
     let database = (late.map(\.databaseBytes).min() ?? 0) - (early.map(\.databaseBytes).min() ?? 0)
-    if database > mostDatabaseGrowth { problems.append("the database grew by \(database >> 10) KiB") }
+    if database > maximumDatabaseGrowth { problems.append("the database grew by \(database >> 10) KiB") }
     return problems
   }
 }

@@ -7,7 +7,7 @@ struct WebSocketHandshake {
   private let key: String
 
   /// Longest answer, in bytes.
-  static let longestAnswer = 16 * 1024
+  static let maximumAnswer = 16 * 1024
   private static let magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
   init() {
@@ -37,8 +37,8 @@ struct WebSocketHandshake {
   /// - Returns: how many bytes it has, its frames following; nil when there is more to come.
   func read(_ bytes: [UInt8]) throws(WebSocketError) -> Int? {
     guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
-      guard bytes.count <= Self.longestAnswer else {
-        throw .refused("its answer is longer than \(ByteCount(Self.longestAnswer))")
+      guard bytes.count <= Self.maximumAnswer else {
+        throw .refused("its answer is longer than \(ByteCount(Self.maximumAnswer))")
       }
       return nil
     }

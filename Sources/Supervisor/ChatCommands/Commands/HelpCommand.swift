@@ -21,7 +21,7 @@ struct HelpCommand: ChatCommand {
       if !own.isEmpty {
         lines.append("The agent's own:")
         lines += own.prefix(Self.maximumListed).map {
-          "/\($0.name)" + ($0.description.map { " — \(SafeText.line($0, limit: 80))" } ?? "")
+          "/\($0.name)" + ($0.description.map { " — \(TextSanitizer.line($0, limit: 80))" } ?? "")
         }
       }
     }

@@ -14,7 +14,7 @@ struct ModelCommand: ChatCommand {
     guard let session = await context.session() else { return context.noSession }
     guard arguments.isEmpty else {
       await context.use(model: arguments, in: session)
-      return "The next run uses \(SafeText.line(arguments, limit: 80))."
+      return "The next run uses \(TextSanitizer.line(arguments, limit: 80))."
     }
     let current = await session.status().model ?? "the agent's default"
     let names = await session.modelNames().prefix(Self.maximumListed)

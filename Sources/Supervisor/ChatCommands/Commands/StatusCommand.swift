@@ -14,14 +14,14 @@ struct StatusCommand: ChatCommand {
     var lines = ["\(status.name): \(status.words)", "Folder: \(status.directory)"]
     if let model = status.model {
       let remarks = [
-        status.isDemo ? "demo agent" : nil, figures.thinkingLevel.map { "thinking: \(SafeText.line($0))" },
+        status.isDemo ? "demo agent" : nil, figures.thinkingLevel.map { "thinking: \(TextSanitizer.line($0))" },
       ].compactMap(\.self)
       lines.append("Model: \(model)" + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: "; ")))"))
     }
     lines += figures.lines
     if let branch = GitWorkspace.branch(of: status.directory) {
       let changes = await context.uncommittedChanges(in: status.directory)
-      lines.append("Branch: \(SafeText.line(branch))" + (changes.map { ", \($0)" } ?? ""))
+      lines.append("Branch: \(TextSanitizer.line(branch))" + (changes.map { ", \($0)" } ?? ""))
     }
     if let container = Machine.container() { lines.append("Container: \(container)") }
     lines += Machine.fullDisks(of: [status.directory, context.home])

@@ -22,7 +22,7 @@ struct UseCommand: ChatCommand {
       return "You now talk to \(status.name)" + (status.model.map { " (\($0))" } ?? "") + "."
     case .ambiguous(let names):
       return "Several match: \(names.joined(separator: ", ")). Use the number, or more of the name."
-    case .none: return "There is no session \"\(SafeText.line(arguments))\"; /sessions lists them."
+    case .none: return "There is no session \"\(TextSanitizer.line(arguments))\"; /sessions lists them."
     }
   }
 

@@ -102,7 +102,7 @@ struct TerminalChat {
   /// Answers whether it could not go on.
   func run() async -> Bool {
     let screen = TerminalScreen(
-      history: surroundings.folders.state + "/chat-history", environment: surroundings.environment)
+      history: surroundings.home.state + "/chat-history", environment: surroundings.environment)
     let connection = ChatConnection(
       surroundings: surroundings, client: ChatConnection.newClient("terminal"),
       directory: FileManager.default.currentDirectoryPath, screen: screen)

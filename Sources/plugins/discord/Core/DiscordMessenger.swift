@@ -6,7 +6,7 @@ internal import RelayTransport
 
 /// One bot: what happens at Discord goes to the host, and what the host says goes to Discord.
 package actor DiscordMessenger {
-  static let usualAPI = "https://discord.com/api/v10"
+  static let defaultAPI = "https://discord.com/api/v10"
   /// In the way from the beginning of a life.
   package static let connecting = "the bot is not connected to Discord yet"
   /// Events of no interest to a person after which the place in the stream is kept all the same.
@@ -41,7 +41,7 @@ package actor DiscordMessenger {
     self.host = host
     self.settings = settings
     let rest = RESTClient(
-      .init(base: settings.api ?? Self.usualAPI, token: settings.token ?? "", proxy: settings.proxy))
+      .init(base: settings.api ?? Self.defaultAPI, token: settings.token ?? "", proxy: settings.proxy))
     self.rest = rest
     state = DiscordState(host.about.state)
     token = SharedToken(folder: host.about.dataDir)

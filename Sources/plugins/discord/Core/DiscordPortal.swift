@@ -17,7 +17,7 @@ struct DiscordPortal: Sendable {
   let rest: RESTClient
 
   init(token: String, api: String?, proxy: String?) {
-    rest = RESTClient(.init(base: api ?? DiscordMessenger.usualAPI, token: token, proxy: proxy))
+    rest = RESTClient(.init(base: api ?? DiscordMessenger.defaultAPI, token: token, proxy: proxy))
   }
 
   struct Bot: Sendable {

@@ -5,7 +5,7 @@ internal import RelayWire
 
 /// Leads somebody from the developer portal to a bot that answers.
 package struct DiscordSetup: Sendable {
-  private static let mostTries = 3
+  private static let maximumTries = 3
 
   private struct Known: Decodable, Sendable {
     var api: String?
@@ -64,7 +64,7 @@ package struct DiscordSetup: Sendable {
 
   private func waitForIntent(_ portal: DiscordPortal, _ bot: DiscordPortal.Bot) async throws {
     var bot = bot
-    for _ in 0..<Self.mostTries where !bot.readsMessages {
+    for _ in 0..<Self.maximumTries where !bot.readsMessages {
       _ = try await dialogue.ask(
         "intent", "\"Message Content Intent\" is off: switch it on under \"Bot\", save, and press Enter.")
       bot = try await asked { () async throws(RESTError) in try await portal.bot() }
@@ -78,7 +78,7 @@ package struct DiscordSetup: Sendable {
   private func waitForServer(_ portal: DiscordPortal, _ bot: DiscordPortal.Bot) async throws {
     try await dialogue.say(
       "4. Invite it to a server that you are in: \(DiscordPortal.invitation(of: bot.application))")
-    for _ in 0..<Self.mostTries {
+    for _ in 0..<Self.maximumTries {
       let guilds = try await asked { () async throws(RESTError) in try await portal.guilds() }
       if !guilds.isEmpty { return try await dialogue.say("It is in: \(guilds.joined(separator: ", ")).") }
       _ = try await dialogue.ask("invited", "It is in no server yet. Invite it, and press Enter.")
@@ -143,7 +143,8 @@ package struct DiscordSetup: Sendable {
   private func pair(_ token: String) async throws -> String {
     let pairing = Pairing(dialogue)
     let gateway = GatewayClient(
-      RESTClient(.init(base: known.api ?? DiscordMessenger.usualAPI, token: token, proxy: known.proxy)), resuming: nil,
+      RESTClient(.init(base: known.api ?? DiscordMessenger.defaultAPI, token: token, proxy: known.proxy)),
+      resuming: nil,
       handle: { event in
         if event.name == "READY" { try await pairing.isListening() }
         if event.name == "MESSAGE_CREATE", event.data["guild_id"]?.stringValue == nil,
@@ -153,7 +154,7 @@ package struct DiscordSetup: Sendable {
         }
         return true
       }, log: { line in StandardError.say(line) })
-    let limit = known.pairingSeconds.flatMap { Int($0) } ?? Pairing.usualLimit
+    let limit = known.pairingSeconds.flatMap { Int($0) } ?? Pairing.defaultLimit
     return try await pairing.run(within: limit, obstacle: { await gateway.obstacle }) { try await gateway.run() }.id
   }
 

@@ -8,9 +8,9 @@ struct Fence: Equatable {
   /// The text of the line that closes the fence.
   var closer: String { String(repeating: String(character), count: length) }
 
-  static let longestOpener = 60
+  static let maximumOpener = 60
   /// Longer runs of marks are no fence here: repeating them would fill every message.
-  static let longestRun = 12
+  static let maximumRun = 12
 
   /// The fence that a line opens: at least three backticks or tildes, indented by at most three spaces, and no backtick
   /// in what follows backticks (CommonMark 0.31 §4.5).
@@ -19,14 +19,14 @@ struct Fence: Equatable {
     if character == "`", info.contains("`") { return nil }
     self.character = character
     self.length = length
-    opener = String(line.prefix(Self.longestOpener)).trimmingNewline()
+    opener = String(line.prefix(Self.maximumOpener)).trimmingNewline()
   }
 
   /// A fence that nothing inside can close.
   init(around lines: [String]) {
     let longest = lines.flatMap { $0.split { $0 != "`" } }.map(\.count).max() ?? 0
     character = "`"
-    length = min(max(3, longest + 1), Self.longestRun)
+    length = min(max(3, longest + 1), Self.maximumRun)
     opener = String(repeating: "`", count: length)
   }
 
@@ -42,7 +42,7 @@ struct Fence: Equatable {
     let rest = line.dropFirst(indent.count)
     guard let first = rest.first, first == "`" || first == "~" else { return nil }
     let marks = rest.prefix { $0 == first }
-    guard (3...longestRun).contains(marks.count) else { return nil }
+    guard (3...maximumRun).contains(marks.count) else { return nil }
     return (first, marks.count, rest.dropFirst(marks.count))
   }
 }

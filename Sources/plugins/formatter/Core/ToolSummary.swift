@@ -2,16 +2,16 @@ package import RelayWire
 
 /// One line for each tool call: what ran, with the argument that tells most.
 package enum ToolSummary {
-  static let longestCommand = 100
-  static let longestValue = 50
-  static let longestArguments = 150
+  static let maximumCommand = 100
+  static let maximumValue = 50
+  static let maximumArguments = 150
 
   package static func lines(of request: FormatTool) -> [String] {
     request.calls.map { line(of: $0, dialect: request.dialect) }
   }
 
   private static func line(of call: FormatTool.Call, dialect: String) -> String {
-    let name = oneLine(call.name, limit: longestValue)
+    let name = oneLine(call.name, limit: maximumValue)
     let shown = dialect == "plain" ? name : "**\(name)**"
     let arguments = arguments(of: call)
     let failed = call.failed == true ? " ✗" : ""
@@ -22,14 +22,14 @@ package enum ToolSummary {
   private static func arguments(of call: FormatTool.Call) -> String {
     guard let members = call.arguments.objectValue else { return "" }
     if call.name == "bash", let command = members["command"]?.stringValue {
-      return "$ " + oneLine(command, limit: longestCommand)
+      return "$ " + oneLine(command, limit: maximumCommand)
     }
     if ["read", "write", "edit"].contains(call.name), let path = (members["path"] ?? members["file_path"])?.stringValue
     {
-      return oneLine(path, limit: longestCommand)
+      return oneLine(path, limit: maximumCommand)
     }
     let pairs = members.sorted { $0.key < $1.key }.map { "\($0.key)=\(value($0.value))" }
-    return oneLine(pairs.joined(separator: " "), limit: longestArguments)
+    return oneLine(pairs.joined(separator: " "), limit: maximumArguments)
   }
 
   private static func value(_ value: JSONValue) -> String {
@@ -43,7 +43,7 @@ package enum ToolSummary {
     case .array(let items): text = "[\(items.count)]"
     case .object(let members): text = "{\(members.count)}"
     }
-    return oneLine(text, limit: longestValue)
+    return oneLine(text, limit: maximumValue)
   }
 
   private static func oneLine(_ text: String, limit: Int) -> String {

@@ -7,7 +7,7 @@ internal import RelayTransport
 package actor IRCMessenger {
   package static let connecting = "the bot is not connected to IRC yet"
   /// Of a longer text lines are joined: at the pace of IRC it would take minutes.
-  private static let mostLines = 40
+  private static let maximumLines = 40
 
   private let host: Host
   private let settings: IRCSettings
@@ -120,7 +120,7 @@ package actor IRCMessenger {
     let target = try await target(of: request.conversation, connection)
     let room = await connection.session.room(to: target)
     var lines = IRCText.lines(progress.rest(of: request.key)?.joined(separator: "\n") ?? request.text, room: room)
-    if lines.count > Self.mostLines { lines = IRCText.lines(lines.joined(separator: " ⏎ "), room: room) }
+    if lines.count > Self.maximumLines { lines = IRCText.lines(lines.joined(separator: " ⏎ "), room: room) }
     if !lines.isEmpty {
       do {
         lines.removeFirst(try await connection.say(lines, to: target, as: request.key))

@@ -46,7 +46,7 @@ package enum IRCSetup {
     _ dialogue: SetupDialogue, _ connection: IRCConnection, _ known: JSONValue
   ) async throws -> String {
     let pairing = Pairing(dialogue)
-    let limit = known["pairingSeconds"]?.stringValue.flatMap { Int($0) } ?? Pairing.usualLimit
+    let limit = known["pairingSeconds"]?.stringValue.flatMap { Int($0) } ?? Pairing.defaultLimit
     try await pairing.isListening()
     let sender = try await pairing.run(within: limit, obstacle: { nil }) {
       _ = try await connection.run { line in

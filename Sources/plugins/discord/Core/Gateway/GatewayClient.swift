@@ -28,7 +28,7 @@ actor GatewayClient {
   /// Connections in a row that were of no use.
   private var useless = 0
   /// Then the session is given up: its address may be gone for good.
-  private static let mostUseless = 5
+  private static let maximumUseless = 5
 
   /// - Parameters:
   ///   - session: of an earlier life, to be gone on with.
@@ -68,7 +68,7 @@ actor GatewayClient {
       case .resume: break
       }
       useless = useful == nil ? useless + 1 : 0
-      if useless >= Self.mostUseless { session = nil }
+      if useless >= Self.maximumUseless { session = nil }
       var delay = backoff.next(
         after: useful.map { $0.duration(to: clock.now) }, jitter: Double.random(in: 0...1))
       // https://discord.com/developers/docs/events/gateway#resuming

@@ -11,7 +11,7 @@ actor GatewayConnection {
   /// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES and MESSAGE_CONTENT.
   static let intents: Int64 = 1 << 0 | 1 << 9 | 1 << 12 | 1 << 15
   /// Events that may wait to be handled; with more the connection is given up, and resumed when they have been.
-  static let mostWaiting = 5_000
+  static let maximumWaiting = 5_000
   private static let zombie = 4000
   /// For HELLO, and then for the session to be there.
   private static let patience: Duration = .seconds(20)
@@ -134,7 +134,7 @@ actor GatewayConnection {
     let event = GatewayEvent(name: name, data: payload.data ?? .null, session: session)
     arrived(event)
     events.post(event)
-    if count > Self.mostWaiting { ending = .resume }
+    if count > Self.maximumWaiting { ending = .resume }
   }
 
   // MARK: - Presence

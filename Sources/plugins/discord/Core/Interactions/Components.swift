@@ -7,11 +7,11 @@ internal import RelayWire
 enum Components {
   static let limits = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
   /// More buttons than this are a select menu.
-  private static let mostButtons = 10
+  private static let maximumButtons = 10
   /// The most options of a select menu.
-  private static let mostOptions = 25
-  private static let longestTitle = 45
-  private static let longestPrefill = 4_000
+  private static let maximumOptions = 25
+  private static let maximumTitle = 45
+  private static let maximumPrefill = 4_000
 
   /// Rows of buttons.
   static func rows(_ buttons: [[Button]]?) -> JSONValue {
@@ -20,7 +20,7 @@ enum Components {
 
   /// The answers to a question: buttons while they are few, and for a question that wants text the one that opens a form.
   static func rows(of dialog: DialogShow) -> JSONValue {
-    switch DialogChoices(dialog, mostButtons: mostButtons, mostOptions: mostOptions) {
+    switch DialogChoices(dialog, maximumButtons: maximumButtons, maximumOptions: maximumOptions) {
     case .buttons(let buttons): rows(buttons)
     case .menu(let all): .array([row([selectMenu(all)])])
     case .form(let button): rows([[button]])
@@ -58,10 +58,10 @@ enum Components {
       "type": 4, "custom_id": "text", "label": "Your answer", "required": false,
       "style": .integer(form.isLong ? 2 : 1),
     ]
-    if let prefill = form.prefill, !prefill.isEmpty { field["value"] = .string(prefill.cut(longestPrefill)) }
+    if let prefill = form.prefill, !prefill.isEmpty { field["value"] = .string(prefill.cut(maximumPrefill)) }
     return [
       "custom_id": .string(DialogChoices.formPrefix + dialog),
-      "title": .string(form.title.isEmpty ? "Question" : form.title.cut(longestTitle)),
+      "title": .string(form.title.isEmpty ? "Question" : form.title.cut(maximumTitle)),
       "components": .array([row([.object(field)])]),
     ]
   }

@@ -34,13 +34,13 @@ actor RESTClient {
   /// Fifty requests a second, and somewhat more than a second: what goes out evenly may arrive in a bunch.
   ///
   /// https://discord.com/developers/docs/topics/rate-limits
-  static let usualLimits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
+  static let defaultLimits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
   /// Discord bans an address at 10,000 invalid answers: 401, 403 and 429.
   static let invalidLimit = SlidingWindow(most: 5_000, within: .seconds(600))
   private static let userAgent = "DiscordBot (https://github.com/pi-relay/pi-relay, 0.1.0)"
 
   nonisolated let settings: Settings
-  nonisolated let requests = PacedRequests(RESTClient.usualLimits)
+  nonisolated let requests = PacedRequests(RESTClient.defaultLimits)
   private let now = LoopClock.shared.reading
   private var invalid = RESTClient.invalidLimit
   private var refusedUntil: Duration = .zero

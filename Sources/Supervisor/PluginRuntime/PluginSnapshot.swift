@@ -3,10 +3,10 @@ package import RelayTransport
 internal import RelayWire
 
 /// A plugin that the next program of this process goes on with.
-package struct PluginHandover: Codable, Sendable {
+package struct PluginSnapshot: Codable, Sendable {
   var name: String
-  var child: ChildProcess.Handover
-  package var peer: JSONRPCConnection.Handover
+  var child: ChildProcess.Snapshot
+  package var peer: JSONRPCConnection.Snapshot
   package var errors: Int32
   var heldErrors: [UInt8]
   var about: InitializeReply

@@ -7,14 +7,16 @@ import Testing
 
 @testable import Conversations
 
-@Suite struct SessionWatchersTests {
+@Suite struct SessionSubscriptionsTests {
   /// Watchers, and everything that they have posted.
   private struct Trial {
-    let watchers: SessionSubscriptions
+    let subscriptions: SessionSubscriptions
     private let posted = Locked<[(event: OutputEvent, key: ConversationKey)]>([])
 
     init() {
-      watchers = SessionSubscriptions(dialogs: QuestionRegistry(), timekeeper: Timekeeper(clock: ContinuousClock())) {
+      subscriptions = SessionSubscriptions(
+        dialogs: QuestionRegistry(), timeSource: TimeSource(clock: ContinuousClock())
+      ) {
         [posted] event, key in posted.withLock { $0.append((event, key)) }
       }
     }
@@ -46,62 +48,62 @@ import Testing
 
   @Test func `an event goes to each conversation that is shown the session`() {
     let trial = Trial()
-    trial.watchers.watch("s1", key("all"), .everything)
-    trial.watchers.watch("s1", key("own"), .ownRuns)
-    trial.watchers.watch("s2", key("other"), .everything)
-    trial.watchers.tell("s1", .text("hello"))
+    trial.subscriptions.watch("s1", key("all"), .everything)
+    trial.subscriptions.watch("s1", key("own"), .ownRuns)
+    trial.subscriptions.watch("s2", key("other"), .everything)
+    trial.subscriptions.tell("s1", .text("hello"))
     #expect(trial.takePosts() == ["all: hello"])
-    trial.watchers.tell("s1", .messageTaken(MessageKey(conversation: key("own"), id: "1")))
+    trial.subscriptions.tell("s1", .messageTaken(MessageKey(conversation: key("own"), id: "1")))
     _ = trial.takePosts()
-    trial.watchers.tell("s1", .text("again"))
+    trial.subscriptions.tell("s1", .text("again"))
     #expect(trial.takePosts() == ["all: again", "own: again"])
   }
 
   @Test func `a conversation that begins to watch is asked what is open, once`() {
     let trial = Trial()
-    trial.watchers.tell("s1", question)
+    trial.subscriptions.tell("s1", question)
     #expect(trial.takePosts().isEmpty)
-    trial.watchers.watch("s1", key("one"), .everything)
+    trial.subscriptions.watch("s1", key("one"), .everything)
     #expect(trial.takePosts() == ["one: ask Sure?"])
-    trial.watchers.watch("s1", key("one"), .everything)
+    trial.subscriptions.watch("s1", key("one"), .everything)
     #expect(trial.takePosts().isEmpty)
   }
 
   @Test func `a conversation watches one session at a time`() {
     let trial = Trial()
-    trial.watchers.watch("s1", key("one"), .everything)
-    trial.watchers.watch("s2", key("one"), .everything)
+    trial.subscriptions.watch("s1", key("one"), .everything)
+    trial.subscriptions.watch("s2", key("one"), .everything)
     #expect(trial.takePosts() == ["one: detached"])
-    trial.watchers.tell("s1", .text("hello"))
+    trial.subscriptions.tell("s1", .text("hello"))
     #expect(trial.takePosts().isEmpty)
-    #expect(trial.watchers.session(of: key("one")) == "s2")
-    #expect(trial.watchers.sessions(watchedFrom: "fake/default") == ["s2"])
-    #expect(trial.watchers.sessions(watchedFrom: "other/default").isEmpty)
+    #expect(trial.subscriptions.session(of: key("one")) == "s2")
+    #expect(trial.subscriptions.sessions(watchedFrom: "fake/default") == ["s2"])
+    #expect(trial.subscriptions.sessions(watchedFrom: "other/default").isEmpty)
   }
 
   @Test(arguments: [true, false])
   func `a session or a conversation that has gone is watched no more`(isSession: Bool) {
     let trial = Trial()
-    trial.watchers.watch("s1", key("one"), .everything)
-    trial.watchers.watch("s1", key("two"), .everything)
+    trial.subscriptions.watch("s1", key("one"), .everything)
+    trial.subscriptions.watch("s1", key("two"), .everything)
     if isSession {
-      #expect(Set(trial.watchers.forget("s1")) == [key("one"), key("two")])
+      #expect(Set(trial.subscriptions.forget("s1")) == [key("one"), key("two")])
     } else {
-      for conversation in ["one", "two"] { trial.watchers.drop(key(conversation)) }
-      #expect(trial.watchers.forget("s1").isEmpty)
+      for conversation in ["one", "two"] { trial.subscriptions.drop(key(conversation)) }
+      #expect(trial.subscriptions.forget("s1").isEmpty)
     }
-    #expect(trial.watchers.session(of: key("one")) == nil)
-    #expect(trial.watchers.sessions(watchedFrom: "fake/default").isEmpty)
-    trial.watchers.tell("s1", .text("hello"))
+    #expect(trial.subscriptions.session(of: key("one")) == nil)
+    #expect(trial.subscriptions.sessions(watchedFrom: "fake/default").isEmpty)
+    trial.subscriptions.tell("s1", .text("hello"))
     #expect(trial.takePosts().isEmpty)
   }
 
   @Test func `a view is handed over as it is`() {
     let (before, after) = (Trial(), Trial())
-    before.watchers.watch("s1", key("own"), .ownRuns)
-    before.watchers.tell("s1", .messageTaken(MessageKey(conversation: key("own"), id: "1")))
-    after.watchers.adopt("s1", key("own"), before.watchers.view(of: key("own")))
-    after.watchers.tell("s1", .text("hello"))
+    before.subscriptions.watch("s1", key("own"), .ownRuns)
+    before.subscriptions.tell("s1", .messageTaken(MessageKey(conversation: key("own"), id: "1")))
+    after.subscriptions.adopt("s1", key("own"), before.subscriptions.view(of: key("own")))
+    after.subscriptions.tell("s1", .text("hello"))
     #expect(after.takePosts() == ["own: hello"])
   }
 }

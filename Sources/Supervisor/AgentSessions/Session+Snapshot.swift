@@ -9,9 +9,9 @@ internal import RelayTransport
 internal import SessionStates
 
 /// A session whose agent the next program of this process goes on with.
-package struct SessionHandover: Codable, Sendable {
+package struct SessionSnapshot: Codable, Sendable {
   var id: String
-  package var connection: PiConnection.Handover
+  package var connection: PiConnection.Snapshot
   var program: AgentExecutable
   var state: PiState?
   var lastLeaf: String?
@@ -32,10 +32,10 @@ extension Session {
   enum Hold: Sendable {
     /// It has no agent.
     case asleep
-    case ready(SessionHandover)
+    case ready(SessionSnapshot)
     /// It waits for a person's word on a message: the next program asks again, with another life of the agent, if it
     /// had one.
-    case asking(ChildProcess.Handover?)
+    case asking(ChildProcess.Snapshot?)
     case busy
   }
 
@@ -54,10 +54,10 @@ extension Session {
     else {
       return .busy
     }
-    let now = dependencies.timekeeper.now()
+    let now = dependencies.timeSource.now()
     let dialogs = questions.openDialogs
     return .ready(
-      SessionHandover(
+      SessionSnapshot(
         id: id, connection: handover, program: program, state: facts.state, lastLeaf: transcript.lastEntry,
         settles: facts.settles, restarts: facts.restarts, dialogs: dialogs.map(\.dialog),
         waited: Dictionary(uniqueKeysWithValues: dialogs.map { ($0.dialog.id, now - $0.began) }),
@@ -74,12 +74,12 @@ extension Session {
   func resume() { connection?.resume() }
 
   /// Goes on with the agent of the program before. Before `work` begins.
-  func adopt(_ handover: SessionHandover) async throws {
+  func adopt(_ handover: SessionSnapshot) async throws {
     let (connection, slot) = try await adoptAgent(handover.connection, isWorking: handover.run != nil)
     facts.adopt(handover.program, settles: handover.settles, restarts: handover.restarts)
     transcript.adopt(lastEntry: handover.lastLeaf)
     if let state = handover.state { learn(state, through: connection) }
-    if let run = handover.run { current.adopt(run, now: dependencies.timekeeper.now()) }
+    if let run = handover.run { current.adopt(run, now: dependencies.timeSource.now()) }
     for dialog in handover.dialogs { keepOpen(dialog, waited: handover.waited?[dialog.id] ?? .zero) }
     taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, slot: slot) }
     try connection.start()

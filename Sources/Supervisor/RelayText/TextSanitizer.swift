@@ -1,5 +1,5 @@
 /// Makes other people's words harmless before they stand in a prompt, a message or a log.
-package enum SafeText {
+package enum TextSanitizer {
   /// One line without control, bidirectional and invisible characters, white space collapsed, at most `limit` characters
   /// and four times as many bytes of UTF-8.
   package static func line(_ text: String, limit: Int = 48) -> String {

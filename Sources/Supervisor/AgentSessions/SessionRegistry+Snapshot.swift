@@ -7,10 +7,10 @@ internal import RelayStore
 internal import RelayTransport
 
 extension SessionRegistry {
-  package struct Handover: Codable, Sendable {
-    package var sessions: [SessionHandover] = []
+  package struct Snapshot: Codable, Sendable {
+    package var sessions: [SessionSnapshot] = []
     /// Agents that are not gone on with: they end with their input, and are only reaped.
-    var leaving: [ChildProcess.Handover] = []
+    var leaving: [ChildProcess.Snapshot] = []
 
     /// Messages that they are at work on.
     package var messages: Set<MessageKey> { Set(sessions.flatMap(\.messages)) }
@@ -19,8 +19,8 @@ extension SessionRegistry {
   /// Hears nothing more of the agents until `resume`.
   ///
   /// - Returns: nil when a session is not between two events, with its name.
-  package func hold() async -> (handover: Handover?, busy: String?) {
-    var handover = Handover()
+  package func hold() async -> (handover: Snapshot?, busy: String?) {
+    var handover = Snapshot()
     for session in awake() {
       switch await session.hold() {
       case .asleep: break
@@ -43,7 +43,7 @@ extension SessionRegistry {
   package func resume() async { for session in awake() + passing { await session.resume() } }
 
   /// Goes on with the agents of the program before; after `restore`.
-  package func adopt(_ handover: Handover) async {
+  package func adopt(_ handover: Snapshot) async {
     for one in handover.sessions {
       do {
         try await session(one.id)?.adopt(one)

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// The time as the supervisor sees it: injected, so that tests need not wait.
-package struct Timekeeper: Sendable {
+package struct TimeSource: Sendable {
   /// For sleeping and deadlines.
   package let clock: any Clock<Duration>
   /// The same clock's reading, from an arbitrary start.
