@@ -166,18 +166,26 @@ final class InboundGate: Sendable {
       inbox.post(.message(message, link))
       return request.reply(ActionInvoked.Reply(stored: true))
     }
-    // Stored as the words it stands for. A button of a menu is a command, which the next daemon carries out; words that
-    // answer a question never are: the question ends with this daemon, and the next says that they answered nothing.
-    let command = SessionMenu.command(ofButton: action.action)
-    let words = MessageReceived(
-      id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender,
-      text: command ?? action.text ?? dialogs.label(ofButton: action.action) ?? action.action,
-      forwarded: command == nil ? true : nil)
+    let words = Self.words(of: action, dialogs)
     let isNew = try await store.accept(
-      StoredMessage(key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: command == nil),
+      StoredMessage(
+        key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: words.forwarded == true),
       state: nil)
     if isNew { inbox.post(.action(action, link)) }
     request.reply(ActionInvoked.Reply(stored: isNew))
+  }
+
+  /// The words that a button or a form stands for; empty for a button that no longer stands for anything.
+  ///
+  /// The button of a menu is a command, which the next daemon carries out. Words that answer a question are marked as
+  /// another's, so that they are never carried out: the question ends with this daemon, and the next one says that they
+  /// answered nothing.
+  static func words(of action: ActionInvoked, _ dialogs: QuestionRegistry) -> MessageReceived {
+    let command = SessionMenu.command(ofButton: action.action)
+    return MessageReceived(
+      id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender,
+      text: command ?? action.text ?? dialogs.label(ofButton: action.action) ?? "",
+      forwarded: command == nil ? true : nil)
   }
 
   /// A forgotten message as the new one that the press of its button stands for.

@@ -162,6 +162,12 @@ actor RecoveryCoordinator {
     let message = unfinished.stored.message
     let key = unfinished.stored.key
     if unfinished.stage == .received, unfinished.stored.isAnswer, CommandLineText(message).isWords {
+      if message.text.isEmpty {
+        return directory.end(
+          key, .refused,
+          saying: "⚠️ pi-relayd was restarted after you pressed a button that no longer had an effect. Nothing was done."
+        )
+      }
       return directory.end(
         key, .refused,
         saying: "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it "
