@@ -175,6 +175,11 @@ package struct MessageSender: Sendable {
     }
   }
 
+  /// Removes a message that was to be changed, and records that nothing more is to be done with it.
+  package func remove(_ sent: Sent) async {
+    if await delete(sent.message) { store.scheduleCloseOutbound(sent.key) }
+  }
+
   /// Replaces a question that is settled.
   ///
   /// - Parameter below: the text in messages of their own, where the messenger cannot change the question.
