@@ -88,13 +88,13 @@ package actor ConversationOutput {
   /// Says nothing more until `resume`.
   ///
   /// - Returns: `nil` when something waits, or is being shown.
-  package func hold(
+  package func takeSnapshot(
     _ conversation: Conversation, session: String?, view: SessionSubscriptions.View
-  ) -> ConversationHandover? {
+  ) -> ConversationSnapshot? {
     guard gate.isQuiet(isAwaited: items.isAwaited, isEmpty: items.isEmpty) else { return nil }
     gate.close()
     if answer.takeIncomplete() { display.becomeIncomplete() }
-    return ConversationHandover(
+    return ConversationSnapshot(
       key: key, conversation: conversation, session: session, view: view, capabilities: profile.capabilities,
       settings: profile.settings, answer: answer.snapshot, tools: progress.tools, questions: questions.shown,
       display: display)
@@ -102,11 +102,11 @@ package actor ConversationOutput {
 
   package func resume() { gate.open() }
 
-  package func adopt(_ handover: ConversationHandover) {
-    progress.adopt(handover.tools)
-    questions.adopt(handover.questions)
-    display = handover.display
-    answer.adopt(handover.answer, in: profile)
+  package func adopt(_ snapshot: ConversationSnapshot) {
+    progress.adopt(snapshot.tools)
+    questions.adopt(snapshot.questions)
+    display = snapshot.display
+    answer.adopt(snapshot.answer, in: profile)
   }
 
   package func run() async {

@@ -25,7 +25,7 @@ final class InboundGate: Sendable {
   private let store: any Store
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
-  private let dialogs: QuestionRegistry
+  private let questions: QuestionRegistry
   private let timeSource: TimeSource
   private let logger: Logger
   private let state = Locked(State())
@@ -35,13 +35,14 @@ final class InboundGate: Sendable {
   private static let maximumAttachments = 32
 
   init(
-    store: any Store, directory: ConversationDirectory, subscriptions: SessionSubscriptions, dialogs: QuestionRegistry,
+    store: any Store, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
+    questions: QuestionRegistry,
     timeSource: TimeSource, logger: Logger
   ) {
     self.store = store
     self.directory = directory
     self.subscriptions = subscriptions
-    self.dialogs = dialogs
+    self.questions = questions
     self.timeSource = timeSource
     self.logger = logger
   }
@@ -166,7 +167,7 @@ final class InboundGate: Sendable {
       inbox.post(.message(message, link))
       return request.reply(ActionInvoked.Reply(stored: true))
     }
-    let words = Self.words(of: action, dialogs)
+    let words = Self.words(of: action, questions)
     let isNew = try await store.accept(
       StoredMessage(
         key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: words.forwarded == true),
@@ -180,11 +181,11 @@ final class InboundGate: Sendable {
   /// The button of a menu is a command, which the next daemon carries out. Words that answer a question are marked as
   /// another's, so that they are never carried out: the question ends with this daemon, and the next one says that they
   /// answered nothing.
-  static func words(of action: ActionInvoked, _ dialogs: QuestionRegistry) -> MessageReceived {
+  static func words(of action: ActionInvoked, _ questions: QuestionRegistry) -> MessageReceived {
     let command = SessionMenu.command(ofButton: action.action)
     return MessageReceived(
       id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender,
-      text: command ?? action.text ?? dialogs.label(ofButton: action.action) ?? "",
+      text: command ?? action.text ?? questions.label(ofButton: action.action) ?? "",
       forwarded: command == nil ? true : nil)
   }
 

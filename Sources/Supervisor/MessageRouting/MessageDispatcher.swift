@@ -22,13 +22,13 @@ final class MessageDispatcher: Sendable {
   let bindings: SessionBindings
   let prompts: PromptRouter
   private let subscriptions: SessionSubscriptions
-  private let dialogs: QuestionRegistry
+  private let questions: QuestionRegistry
   let threads: ThreadSessions
   let logger: Logger
 
   init(
     store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
-    prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, dialogs: QuestionRegistry,
+    prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, questions: QuestionRegistry,
     logger: Logger
   ) {
     self.store = store
@@ -38,7 +38,7 @@ final class MessageDispatcher: Sendable {
     self.prompts = prompts
     self.threads = threads
     self.subscriptions = subscriptions
-    self.dialogs = dialogs
+    self.questions = questions
     self.logger = logger
   }
 
@@ -179,7 +179,7 @@ final class MessageDispatcher: Sendable {
   private func settle(
     _ record: PendingQuestion, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
   ) async {
-    guard dialogs.claim(record.id) != nil else {
+    guard questions.claim(record.id) != nil else {
       return directory.say("That question is settled already.", to: key)
     }
     guard let session = await sessions.session(record.session), await session.answer(record.dialog.id, answer) else {
@@ -194,7 +194,7 @@ final class MessageDispatcher: Sendable {
     let key = link.key(action.conversation)
     if let line = SessionMenu.command(ofButton: action.action) { return await choose(line, action, link, key) }
     let messageKey = MessageKey(conversation: key, id: MessageOrigin.action(action.id).id)
-    guard let (record, reading) = dialogs.reading(of: action), record.session == (await bindings.id(of: key))
+    guard let (record, reading) = questions.reading(of: action), record.session == (await bindings.id(of: key))
     else {
       let text =
         RunAgainButton.message(of: action, in: key) == nil

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Conversations
 
-@Suite struct ConversationHandoverTests {
+@Suite struct ConversationSnapshotTests {
   @Test func `the next program is given all that is under way`() throws {
     let key = ConversationKey(instance: "i", conversation: "c")
     let sent = { (name: String) in MessageSender.Sent(key: "key-\(name)", message: name) }
@@ -21,11 +21,11 @@ import Testing
     let elsewhere = ConversationKey(instance: "i", conversation: "elsewhere")
     display.begin(MessageKey(conversation: elsewhere, id: "1"), text: "hello", in: key)
     display.becomeIncomplete()
-    let handover = ConversationHandover(
+    let handover = ConversationSnapshot(
       key: key, conversation: Conversation(id: "c", kind: .dm), session: "s", view: nil, capabilities: Capabilities(),
       settings: ConversationOutput.Settings(), answer: answer, tools: tools, questions: questions, display: display)
     #expect(handover.keys == ["key-answer", "key-tool", "key-question"])
-    let next = try JSONCoding.decode(ConversationHandover.self, from: try JSONCoding.encode(handover))
+    let next = try JSONCoding.decode(ConversationSnapshot.self, from: try JSONCoding.encode(handover))
     #expect(next.answer == answer)
     #expect(next.tools == tools)
     #expect(next.questions == questions)
