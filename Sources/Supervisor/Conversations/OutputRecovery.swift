@@ -48,7 +48,7 @@ struct OutputRecovery {
   }
 
   private func found(_ unfinished: UnfinishedOutbound) async -> MessageSender.Sent? {
-    if let sent = await delivery.whereabouts(of: unfinished) { return sent }
+    if let sent = await delivery.locate(unfinished) { return sent }
     if !Task.isCancelled { delivery.settle(unfinished.record.key, .abandoned) }
     return nil
   }

@@ -19,6 +19,7 @@ package struct MessageSender: Sendable {
   package let settings: Config.DeliverySettings
   /// Names the conversation on every line.
   package let logger: Logger
+  let attempts: AttemptRunner
 
   package init(
     conversation: ConversationKey, holder: ConnectionSlot, store: any Store, timeSource: TimeSource,
@@ -30,6 +31,7 @@ package struct MessageSender: Sendable {
     self.timeSource = timeSource
     self.settings = settings
     self.logger = logger.with(conversation)
+    attempts = AttemptRunner(store: store, timeSource: timeSource, maximumTries: settings.attempts)
   }
 
   package static let repeatMark = "(possible repeat) "
@@ -129,7 +131,7 @@ package struct MessageSender: Sendable {
     var early = early
     var isPutOff = false
     let kind: DeliveryAttempt.Kind = edit.streaming == true ? .growth : .change
-    let end = await carryOut(attempt(kind, after: tries), key: key) { _ in
+    let end = await attempts.run(attempts.attempt(kind, after: tries), key: key) { _ in
       if let answer = early.take() { return answer }
       guard let (answer, putOff) = await self.edit(edit) else { return nil }
       isPutOff = putOff
@@ -155,7 +157,7 @@ package struct MessageSender: Sendable {
   /// - Returns: false when another try, or another daemon, may yet succeed.
   package func delete(_ message: String) async -> Bool {
     let request = MessageDelete(conversation: conversation.conversation, message: message)
-    let end = await carryOut(attempt(.change, limit: 3)) { _ in
+    let end = await attempts.run(attempts.attempt(.change, limit: 3)) { _ in
       guard let link = await holder.wait() else { return nil }
       return await DeliveryAttempt.Answer {
         _ = try await link.request(request)
@@ -215,7 +217,7 @@ package struct MessageSender: Sendable {
   package func tell(_ end: MessageEnd) async {
     let request = MessageSettled(
       conversation: conversation.conversation, message: end.key.id, outcome: end.outcome)
-    let told = await carryOut(attempt(limit: 3)) { _ in
+    let told = await attempts.run(attempts.attempt(limit: 3)) { _ in
       guard let link = await holder.wait() else { return nil }
       guard link.capabilities.outcomes == true else { return .delivered() }
       do throws(ConnectionError) {
