@@ -150,10 +150,10 @@ package actor ConversationOutput {
       if await delivery.change(message, redaction.apply(to: text), buttons, ending: end) { await delivery.tell(end) }
     case .end(let end):
       // The next output need not wait for the disk: ends that come together share a commit.
-      if items.isEmpty { return await delivery.end(end) }
+      if items.isEmpty { return await delivery.endMessage(end) }
       gate.endBegan()
       taskScope.add(on: EventLoop.shared) { [self] in
-        await delivery.end(end)
+        await delivery.endMessage(end)
         await finishEnd()
       }
     case .tell(let end): await delivery.tell(end)
@@ -166,7 +166,7 @@ package actor ConversationOutput {
       let title = redaction.line(record.dialog.title, limit: 200)
       await answer.flushBeforeNotice(in: profile)
       await say("❓ The session \(session), which you left, asks: \(title)\nTo answer: /use \(session)", .notice)
-    case .settleDialog(let record, let outcome): await questions.settle(record, outcome, in: profile)
+    case .settleDialog(let record, let outcome): await questions.settleQuestion(record, outcome, in: profile)
     case .detached: await detach()
     }
   }
@@ -174,7 +174,7 @@ package actor ConversationOutput {
   private func handle(_ event: SessionEvent) async {
     switch event {
     case .runStarted(let origin, let text):
-      display.begin(origin, text: text, in: key)
+      display.beginRun(origin, text: text, in: key)
       // Not at once: first of all the message goes to the agent.
       reminders.add(.runIsSlow(typing.runBegan()), after: Self.slowStart)
     case .agentStarted: if typing.start() { await delivery.typing(true) }
@@ -207,14 +207,14 @@ package actor ConversationOutput {
         await notices.tellGivenUp(
           "Part of this answer could not be shown here; the session has it all.", in: profile)
       }
-      let outcome = display.end() && end == .completed ? .failed : end.outcome
+      let outcome = display.endRun() && end == .completed ? .failed : end.outcome
       if let message, message.conversation == key {
-        await delivery.end(MessageEnd(message, conclusion, outcome: outcome))
+        await delivery.endMessage(MessageEnd(message, conclusion, outcome: outcome))
       }
     case .messageTaken(let message):
-      if message.conversation == key { await delivery.end(MessageEnd(message, .takenIntoRun)) }
+      if message.conversation == key { await delivery.endMessage(MessageEnd(message, .takenIntoRun)) }
     case .messageWithdrawn(let message):
-      if message.conversation == key { await delivery.end(MessageEnd(message, .withdrawn)) }
+      if message.conversation == key { await delivery.endMessage(MessageEnd(message, .withdrawn)) }
     case .messageNotTaken(let message):
       guard message.conversation == key else { return }
       await handle(OutputEvent.report(RunEnd.notTaken, MessageEnd(message, .notTaken)))
@@ -225,7 +225,7 @@ package actor ConversationOutput {
 
   /// The conversation turns to another session: what was under way here is brought to an end.
   private func detach() async {
-    if answer.end(with: nil) { await answer.finish(in: profile) }
+    if answer.endText(with: nil) { await answer.finish(in: profile) }
     answer.startNext()
     await progress.detach()
     await questions.detach()
@@ -244,7 +244,7 @@ package actor ConversationOutput {
 
   private func show(_ message: PiMessage) async {
     let text = redaction.apply(to: message.text)
-    if answer.end(with: text) {
+    if answer.endText(with: text) {
       await progress.flush(in: profile)
       await answer.finish(in: profile)
       if !profile.fits(text, messages: Self.maximumMessages) { await files.send(answer: text) }
@@ -257,7 +257,7 @@ package actor ConversationOutput {
   }
 
   private func endRun(_ end: RunEnd, isUnseen: Bool) async {
-    if answer.end(with: nil) {
+    if answer.endText(with: nil) {
       await answer.finish(in: profile)
       answer.startNext()
     }

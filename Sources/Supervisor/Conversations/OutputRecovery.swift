@@ -49,7 +49,7 @@ struct OutputRecovery {
 
   private func found(_ unfinished: UnfinishedOutbound) async -> MessageSender.Sent? {
     if let sent = await delivery.locate(unfinished) { return sent }
-    if !Task.isCancelled { delivery.settle(unfinished.record.key, .abandoned) }
+    if !Task.isCancelled { delivery.settleSend(unfinished.record.key, .abandoned) }
     return nil
   }
 
@@ -103,7 +103,7 @@ struct OutputRecovery {
     let record = unfinished.record
     checkpoints.remove(record.key)
     if unfinished.message != nil { return delivery.store.scheduleCloseOutbound(record.key) }
-    if record.hasKeyOnly { return delivery.settle(record.key, .abandoned) }
+    if record.hasKeyOnly { return delivery.settleSend(record.key, .abandoned) }
     _ = await delivery.resend(UnfinishedOutbound(record: record.complete, tries: unfinished.tries))
   }
 }

@@ -33,10 +33,10 @@ final class ProgressPresenter {
 
   // MARK: - Tools
 
-  func startTool(_ id: String, _ call: FormatTool.Call) { tools.start(id, call) }
+  func startTool(_ id: String, _ call: FormatTool.Call) { tools.startTool(id, call) }
 
   func endTool(_ id: String, _ name: String, failed: Bool) async {
-    if let sent = tools.end(id, name: name, failed: failed) { await delivery.remove(sent) }
+    if let sent = tools.endTool(id, name: name, failed: failed) { await delivery.remove(sent) }
   }
 
   func toolIsSlow(_ id: String, in profile: MessengerProfile) async {

@@ -47,8 +47,9 @@ final class QuestionPresenter {
     record.dialog.prefill.flatMap { redaction.apply(to: $0) == $0 ? $0 : nil }
   }
 
-  func settle(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome, in profile: MessengerProfile) async {
-    guard let sent = shown.take(record.id) else { return }
+  func settleQuestion(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome, in profile: MessengerProfile) async
+  {
+    guard let sent = shown.takeMessage(of: record.id) else { return }
     let text = record.closing(outcome, through: redaction)
     if case .answered = outcome { return await delivery.closeDialog(record.id, shown: sent, text: text) }
     await close(record.id, sent, text: text, in: profile)

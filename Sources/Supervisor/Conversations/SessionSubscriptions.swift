@@ -167,7 +167,7 @@ package final class SessionSubscriptions: Sendable {
     switch event {
     case .dialogOpened(let question, let message):
       if question.origin != .agent {
-        if questions.takeUp(question.dialog, session: session) { return }
+        if questions.keepShown(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
         endOwnQuestions(of: session, "asked anew")
       }
@@ -178,7 +178,7 @@ package final class SessionSubscriptions: Sendable {
       }
     case .dialogWithdrawn(let id, let why):
       guard let record = questions.withdraw(dialog: id, session: session) else { return }
-      settle(record, .unanswered(why: "withdrawn: \(why)"))
+      settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
     case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let conclusion):
@@ -196,7 +196,7 @@ package final class SessionSubscriptions: Sendable {
 
   private func endOwnQuestions(of session: String, _ why: String) {
     for record in questions.all(of: session) where record.isFromSupervisor && questions.claim(record.id) != nil {
-      settle(record, .unanswered(why: why))
+      settleQuestion(record, .unanswered(why: why))
     }
   }
 
@@ -221,7 +221,7 @@ package final class SessionSubscriptions: Sendable {
     return record
   }
 
-  package func settle(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
+  package func settleQuestion(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
     post(.settleDialog(record, outcome), to: record.session)
   }
 }

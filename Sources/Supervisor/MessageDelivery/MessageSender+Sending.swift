@@ -53,7 +53,7 @@ extension MessageSender {
     _ = await resend(composeEdit(of: sent.message, to: text), key: key, after: SendTries(), role: role)
   }
 
-  package func settle(_ key: String?, _ result: OutboundResult) {
+  package func settleSend(_ key: String?, _ result: OutboundResult) {
     if let key { store.scheduleSettleOutbound(key, result) }
   }
 
@@ -95,7 +95,7 @@ extension MessageSender {
     if let message = unfinished.message { return Sent(key: key, message: message) }
     guard let link = await holder.wait(), let found = await lookUp(key) else { return nil }
     if case .present(let message) = found {
-      settle(key, .sent(message: message))
+      settleSend(key, .sent(message: message))
       return Sent(key: key, message: message)
     }
     // The platform answers a repeat of the key with what it has.
@@ -126,11 +126,11 @@ extension MessageSender {
     switch end {
     case .succeeded(let message, let mayBeRepeat):
       guard let message = message ?? closed else { return nil }
-      settle(key, .sent(message: message))
+      settleSend(key, .sent(message: message))
       return Sent(key: key, message: message, mayBeRepeat: mayBeRepeat)
     case .gaveUp(let reason):
       logger.error("a message could not be sent: \(reason)")
-      settle(key, .failed("\(reason)"))
+      settleSend(key, .failed("\(reason)"))
       return nil
     case .postponed, .interrupted: return nil
     }

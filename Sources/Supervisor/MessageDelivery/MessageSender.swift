@@ -139,7 +139,7 @@ package struct MessageSender: Sendable {
     }
     switch end {
     case .succeeded:
-      settle(key, .sent(message: edit.message))
+      settleSend(key, .sent(message: edit.message))
       return isPutOff ? .putOff : .done
     case .postponed(let delay): return .wait(delay)
     case .interrupted: return .interrupted
@@ -147,7 +147,7 @@ package struct MessageSender: Sendable {
     case .gaveUp(let reason):
       logger.warning("a message could not be changed: \(reason)")
       guard case .crashes = reason else { return .rejected }
-      settle(key, .failed("\(reason)"))
+      settleSend(key, .failed("\(reason)"))
       return .setAside
     }
   }
@@ -209,7 +209,7 @@ package struct MessageSender: Sendable {
   }
 
   /// Ends a message of which nothing more is to be said.
-  package func end(_ end: MessageEnd) async {
+  package func endMessage(_ end: MessageEnd) async {
     if await record([], ending: end) { await tell(end) }
   }
 

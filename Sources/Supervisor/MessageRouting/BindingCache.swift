@@ -35,7 +35,7 @@ final class BindingCache: Sendable {
     var version = 0
 
     /// - Parameter change: `nil` for one that failed.
-    mutating func end(change: Change?, of key: ConversationKey) {
+    mutating func endChange(_ change: Change?, of key: ConversationKey) {
       version += 1
       let hasOverlapped = changes[key]?.haveOverlapped == true
       changes[key]?.count -= 1
@@ -79,10 +79,10 @@ final class BindingCache: Sendable {
     do {
       try await storing()
     } catch {
-      state.withLock { $0.end(change: nil, of: key) }
+      state.withLock { $0.endChange(nil, of: key) }
       throw error
     }
-    state.withLock { $0.end(change: change, of: key) }
+    state.withLock { $0.endChange(change, of: key) }
   }
 
   /// Forgets the conversations of an instance.

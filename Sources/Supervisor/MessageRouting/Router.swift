@@ -273,7 +273,7 @@ package final class Router: PluginEventHandler {
   /// Says nothing more until `resume`.
   ///
   /// - Returns: the work under way, when nothing is being handled at this moment; otherwise `nil`, and the obstacle.
-  package func hold() async -> (Snapshot?, obstacle: String?) { await snapshots.take() }
+  package func hold() async -> (Snapshot?, obstacle: String?) { await snapshots.takeSnapshot() }
 
   package func resume() async { await snapshots.resume() }
 

@@ -13,7 +13,7 @@ struct RoutingSnapshots: Sendable {
   /// Says nothing more until `resume`.
   ///
   /// - Returns: the work under way, when nothing is being handled at this moment; otherwise `nil`, and the obstacle.
-  func take() async -> (Router.Snapshot?, obstacle: String?) {
+  func takeSnapshot() async -> (Router.Snapshot?, obstacle: String?) {
     if gate.isStoring { return (nil, "a message is being stored") }
     var conversations: [ConversationSnapshot] = []
     for (key, context) in directory.all {
