@@ -9,14 +9,14 @@ import Testing
 
   @Test func `only a message from elsewhere is announced, and once`() {
     var display = RunDisplay()
-    display.begin(MessageKey(conversation: here, id: "1"), text: "hello", in: here)
+    display.beginRun(MessageKey(conversation: here, id: "1"), text: "hello", in: here)
     #expect(display.takeEcho() == nil)
-    display.begin(nil, text: "hello", in: here)
+    display.beginRun(nil, text: "hello", in: here)
     #expect(display.takeEcho() == nil)
-    display.begin(MessageKey(conversation: there, id: "1"), text: "hello", in: here)
+    display.beginRun(MessageKey(conversation: there, id: "1"), text: "hello", in: here)
     #expect(display.takeEcho() == "▶ USER: hello")
     #expect(display.takeEcho() == nil)
-    display.begin(MessageKey(conversation: here, id: "heartbeat:1"), text: "hello", in: here)
+    display.beginRun(MessageKey(conversation: here, id: "heartbeat:1"), text: "hello", in: here)
     let echo = display.takeEcho()
     #expect(echo?.hasPrefix("💓") == true)
   }
@@ -25,7 +25,7 @@ import Testing
   func `a message that was withdrawn elsewhere before it ran is not announced`(end: RunEnd) {
     var display = RunDisplay()
     #expect(display.dropsEcho(of: end) == false)
-    display.begin(MessageKey(conversation: there, id: "1"), text: "hello", in: here)
+    display.beginRun(MessageKey(conversation: there, id: "1"), text: "hello", in: here)
     let isUnseen = end == .aborted || end == .withdrawn
     #expect(display.dropsEcho(of: end) == isUnseen)
     let echo = display.takeEcho()
@@ -34,11 +34,11 @@ import Testing
 
   @Test func `a run with a missing part is told once`() {
     var display = RunDisplay()
-    #expect(display.end() == false)
+    #expect(display.endRun() == false)
     display.becomeIncomplete()
     #expect(display.isIncomplete)
-    #expect(display.end() == true)
-    #expect(display.end() == false)
+    #expect(display.endRun() == true)
+    #expect(display.endRun() == false)
   }
 
   @Test func `the agent is shown as typing once, by the timer of the present run`() {

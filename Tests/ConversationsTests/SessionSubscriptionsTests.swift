@@ -15,7 +15,7 @@ import Testing
 
     init() {
       subscriptions = SessionSubscriptions(
-        dialogs: QuestionRegistry(), timeSource: TimeSource(clock: ContinuousClock())
+        questions: QuestionRegistry(), timeSource: TimeSource(clock: ContinuousClock())
       ) {
         [posted] event, key in posted.withLock { $0.append((event, key)) }
       }

@@ -11,11 +11,11 @@ import Testing
   @Test(arguments: [false, true])
   func `a tool that has ended is shown once, and its own message goes`(failed: Bool) {
     var tools = ToolProgress()
-    tools.start("1", call)
+    tools.startTool("1", call)
     #expect(tools.call("1") == call)
     tools.show("1", sent)
     #expect(tools.keys == ["k"])
-    #expect(tools.end("1", name: "bash", failed: failed) == sent)
+    #expect(tools.endTool("1", name: "bash", failed: failed) == sent)
     #expect(tools.call("1") == nil)
     #expect(tools.message(of: "1") == nil)
     var ended = call
@@ -26,14 +26,14 @@ import Testing
 
   @Test func `a tool whose start was not seen is shown by its name`() {
     var tools = ToolProgress()
-    #expect(tools.end("1", name: "read", failed: false) == nil)
+    #expect(tools.endTool("1", name: "read", failed: false) == nil)
     #expect(tools.takeFinished() == [FormatTool.Call(name: "read", arguments: .null)])
   }
 
   @Test func `the end of a run forgets running tools, and turning away all of them`() {
     var tools = ToolProgress()
-    tools.start("1", call)
-    _ = tools.end("2", name: "read", failed: false)
+    tools.startTool("1", call)
+    _ = tools.endTool("2", name: "read", failed: false)
     tools.show("#retry", sent)
     var detached = tools
     tools.runEnded()
@@ -51,9 +51,9 @@ import Testing
     questions.show("1", sent)
     questions.show("2", nil)
     #expect(questions.keys == ["k"])
-    #expect(questions.take("2") == nil)
-    #expect(questions.take("1") == sent)
-    #expect(questions.take("1") == nil)
+    #expect(questions.takeMessage(of: "2") == nil)
+    #expect(questions.takeMessage(of: "1") == sent)
+    #expect(questions.takeMessage(of: "1") == nil)
     questions.show("3", sent)
     let all = questions.takeAll()
     #expect(all.map(\.id) == ["3"])

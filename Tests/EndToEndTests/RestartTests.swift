@@ -176,6 +176,26 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a press of a button that had no effect any more is reported without its id`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        _ = await relay.stop()
+        // As the daemon stores the press; it ended before it could look at it.
+        let press = MessageReceived(
+          id: "action:2", conversation: Conversation(id: "c1", kind: .dm), sender: Sender(id: "u1", name: "Ann"),
+          text: "", forwarded: true)
+        let place = ConversationKey(instance: "fake/default", conversation: "c1")
+        let store = try SQLiteStore(path: relay.home.database)
+        let stored = StoredMessage(key: MessageKey(conversation: place, id: press.id), message: press, isAnswer: true)
+        #expect(try await store.accept(stored, state: nil))
+        await store.close()
+        try await relay.start()
+        await relay.messenger.waitForText("a button that no longer had an effect")
+        #expect(await relay.messenger.waitForOutcome(of: "action:2") == .failed)
+      }
+    }
+
     @Test func `what a running tool showed is removed`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/tool 60000", id: "1")

@@ -3,30 +3,6 @@ package import RelayConcurrency
 package import RelayWire
 import Synchronization
 
-/// Why a request got no result.
-package enum ConnectionError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The other side answered with an error.
-  case refused(WireError)
-  /// No answer within the limit.
-  case timedOut(method: String)
-  /// The connection ended first: whether the request was carried out is unknown.
-  case closed
-  /// The request was never sent: too much is waiting already, or the connection had ended.
-  case notSent(String)
-  /// The answer is not what the protocol says.
-  case unreadable(method: String, String)
-
-  package var description: String {
-    switch self {
-    case .refused(let error): error.message
-    case .timedOut(let method): "no answer to \(method) in time"
-    case .closed: "the connection ended"
-    case .notSent(let why): "not sent: \(why)"
-    case .unreadable(let method, let why): "the answer to \(method) cannot be understood: \(why)"
-    }
-  }
-}
-
 /// One JSON-RPC connection over a pair of descriptors: requests in both directions, answers matched by id.
 ///
 /// Incoming requests arrive on `requests` in order, at most `ProtocolLimits` of them unanswered; more are answered
@@ -48,11 +24,8 @@ package final class JSONRPCConnection: Sendable {
   }
 
   private struct State {
-    var nextID: Int64 = 1
-    var waiting: [Int64: Waiter] = [:]
-    var abandoned: Set<Int64> = []
-    var open: [RequestID: Int] = [:]
-    var openBytes = 0
+    var outgoing = OutgoingRequests<Waiter>()
+    var incoming = IncomingRequests()
     var ended = false
     /// Another program is about to go on: nothing is asked any more.
     var isHeld = false
@@ -78,9 +51,9 @@ package final class JSONRPCConnection: Sendable {
     now = clock.reading
     self.violation = violation
     let state = state
-    state.withLock { $0.nextID = nextID }
+    state.withLock { $0.outgoing = OutgoingRequests(nextID: nextID) }
     limits = TimeLimits(clock: clock) { id in
-      let waiter = state.withLock { $0.waiting.removeValue(forKey: id) }
+      let waiter = state.withLock { $0.outgoing.takeWaiter(id) }
       if let waiter { waiter.continuation.resume(throwing: ConnectionError.timedOut(method: waiter.method)) }
     }
     outbox = Outbox(descriptor: output, limit: ProtocolLimits.maximumBytesInFlight)
@@ -88,8 +61,8 @@ package final class JSONRPCConnection: Sendable {
     let reader = LineReader(
       descriptor: input, maximumLineLength: maximumLineLength, held: held,
       handlers: .init(
-        line: { [weak self] in self?.take($0) },
-        end: { [weak self] in self?.end() }))
+        line: { [weak self] in self?.takeFramed($0) },
+        end: { [weak self] in self?.readerEnded() }))
     self.reader.withLock { $0 = reader }
   }
 
@@ -103,10 +76,10 @@ package final class JSONRPCConnection: Sendable {
 
   /// Goes on with a connection that another process has held.
   package convenience init(
-    _ handover: Snapshot, clock: any Clock<Duration>, violation: @escaping @Sendable (ProtocolViolation) -> Void
+    _ snapshot: Snapshot, clock: any Clock<Duration>, violation: @escaping @Sendable (ProtocolViolation) -> Void
   ) {
     self.init(
-      input: handover.input, output: handover.output, clock: clock, held: handover.held, nextID: handover.nextID,
+      input: snapshot.input, output: snapshot.output, clock: clock, held: snapshot.held, nextID: snapshot.nextID,
       violation: violation)
   }
 
@@ -118,10 +91,10 @@ package final class JSONRPCConnection: Sendable {
       let output = outbox.idleDescriptor
     else { return nil }
     return state.withLock { state in
-      guard !state.ended, state.waiting.isEmpty, state.open.isEmpty else { return nil }
+      guard !state.ended, state.outgoing.isEmpty, state.incoming.isEmpty else { return nil }
       state.isHeld = true
       // Far from what this program may have asked last: a late answer must not be taken for another's.
-      return Snapshot(input: input, output: output, nextID: state.nextID + Self.idsSkipped, held: held)
+      return Snapshot(input: input, output: output, nextID: state.outgoing.nextID + Self.idsSkipped, held: held)
     }
   }
 
@@ -144,7 +117,7 @@ package final class JSONRPCConnection: Sendable {
   }
 
   /// Indicates that the other side has requests of ours to answer.
-  package var awaitsAnswers: Bool { state.withLock { !$0.waiting.isEmpty } }
+  package var awaitsAnswers: Bool { state.withLock { !$0.outgoing.isEmpty } }
 
   /// The other side is gone.
   package var hasEnded: Bool { state.withLock { $0.ended } }
@@ -164,10 +137,7 @@ package final class JSONRPCConnection: Sendable {
   private func roundTrip<Request: WireRequest>(
     _ request: Request, within limit: Duration?, isolation: isolated (any Actor)?
   ) async throws(ConnectionError) -> [UInt8] {
-    let id = state.withLock { state in
-      defer { state.nextID += 1 }
-      return state.nextID
-    }
+    let id = state.withLock { $0.outgoing.makeID() }
     do {
       return try await withTaskCancellationHandler {
         // Named, so that the closure is the caller's too: otherwise each wait is a detour over another thread.
@@ -194,10 +164,10 @@ package final class JSONRPCConnection: Sendable {
       return
     }
     let refusal: ConnectionError? = state.withLock { state in
-      if state.abandoned.remove(id) != nil { return .closed }
+      if state.outgoing.wasAbandoned(id) { return .closed }
       if state.ended { return .notSent("the connection has ended") }
       if state.isHeld { return .notSent("pi-relayd is being upgraded") }
-      state.waiting[id] = Waiter(method: Request.method, continuation: continuation)
+      state.outgoing.add(id, Waiter(method: Request.method, continuation: continuation))
       return nil
     }
     if let refusal {
@@ -218,21 +188,16 @@ package final class JSONRPCConnection: Sendable {
     try outbox.send(Array(#"{"jsonrpc":"2.0","method":"\#(method)","params":{}}"#.utf8) + [0x0A])
   }
 
-  /// The waiter no longer waits. Remembers ids that were given up before they were sent.
+  /// The waiter no longer waits.
   private func abandon(_ id: Int64) {
     limits.remove(id)
-    let waiter = state.withLock { state -> Waiter? in
-      if let waiter = state.waiting.removeValue(forKey: id) { return waiter }
-      if state.nextID - id < 1_000 { state.abandoned.insert(id) }
-      if state.abandoned.count > 1_000 { state.abandoned = state.abandoned.filter { state.nextID - $0 < 1_000 } }
-      return nil
-    }
+    let waiter = state.withLock { $0.outgoing.abandon(id) }
     waiter?.continuation.resume(throwing: ConnectionError.closed)
   }
 
   private func takeWaiter(_ id: Int64) -> UnsafeContinuation<[UInt8], any Error>? {
     limits.remove(id)
-    return state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation
+    return state.withLock { $0.outgoing.takeWaiter(id) }?.continuation
   }
 
   /// Ends our side after what was sent is written; the other side sees end of file.
@@ -258,7 +223,7 @@ package final class JSONRPCConnection: Sendable {
     heard.store(seconds * 1_000_000_000 + attoseconds / 1_000_000_000, ordering: .relaxed)
   }
 
-  private func take(_ framed: FramedLine) {
+  private func takeFramed(_ framed: FramedLine) {
     markHeard()
     switch framed {
     case .line(let bytes): takeLine(bytes)
@@ -298,17 +263,7 @@ package final class JSONRPCConnection: Sendable {
   }
 
   private func takeRequest(_ id: RequestID, _ method: String, _ bytes: UnsafeRawBufferPointer) {
-    let refusal: WireError? = state.withLock { state in
-      if state.open[id] != nil { return WireError(.invalidRequest, "id is in use by an unanswered request") }
-      if state.open.count >= ProtocolLimits.maximumRequestsInFlight
-        || state.openBytes + bytes.count > ProtocolLimits.maximumBytesInFlight
-      {
-        return WireError(.busy, "too many unanswered requests; send it again later")
-      }
-      state.open[id] = bytes.count
-      state.openBytes += bytes.count
-      return nil
-    }
+    let refusal = state.withLock { $0.incoming.admit(id, bytes: bytes.count) }
     if let refusal {
       write(FailureLine(id: id, error: refusal), for: id)
       return
@@ -316,24 +271,21 @@ package final class JSONRPCConnection: Sendable {
     incoming.yield(IncomingRequest(id: id, method: method, line: Array(bytes), peer: self))
   }
 
-  private func end() {
+  private func readerEnded() {
     incoming.finish()
     let waiting = state.withLock { state in
       state.ended = true
-      defer { state.waiting = [:] }
-      return state.waiting
+      return state.outgoing.takeAll()
     }
     limits.cancel()
     outbox.abandon()
-    for waiter in waiting.values { waiter.continuation.resume(throwing: ConnectionError.closed) }
+    for waiter in waiting { waiter.continuation.resume(throwing: ConnectionError.closed) }
   }
 
   // MARK: - Answers
 
   func answer(_ id: RequestID, _ line: some Encodable) {
-    state.withLock { state in
-      if let bytes = state.open.removeValue(forKey: id) { state.openBytes -= bytes }
-    }
+    state.withLock { $0.incoming.answered(id) }
     write(line, for: id)
   }
 

@@ -17,8 +17,8 @@ package actor Services {
   private let home: HomeDirectory
   private let clock: any Clock<Duration>
   private let logger: Logger
-  /// Requests that ended a service, by what they carried: a second death sets the content aside.
-  private var deaths: [String: Int] = [:]
+  /// Crashes of a service, by the content of the request: a second crash sets the content aside.
+  private var crashes: [String: Int] = [:]
   private var complained: Set<String> = []
   /// Those whose plugin was ended because nobody needed it.
   private var sleepers: [String: Sleeper] = [:]
@@ -110,14 +110,14 @@ package actor Services {
     defer { finish(FormatRender.method) }
     let text = request.text
     let identity = "render:\(message)"
-    if deaths[identity, default: 0] < 2, let link = await link(for: FormatRender.method) {
+    if crashes[identity, default: 0] < 2, let link = await link(for: FormatRender.method) {
       do {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
         if Self.isSound(pieces, of: request) { return pieces }
         logger.with("instance", link.name)
           .warning("it rendered pieces over the limit or out of order; split plainly instead")
       } catch {
-        noteDeath(identity, error)
+        noteCrash(identity, error)
         complain(FormatRender.method, "\(error)")
       }
     } else {
@@ -153,13 +153,13 @@ package actor Services {
     return request.calls.map { "🔧 \($0.name)" + ($0.failed == true ? " ✗" : "") }
   }
 
-  private func noteDeath(_ identity: String, _ error: ConnectionError) {
+  private func noteCrash(_ identity: String, _ error: ConnectionError) {
     switch error {
     case .closed, .timedOut: break
     case .refused, .notSent, .unreadable: return
     }
-    if deaths.count > 1_000 { deaths = [:] }
-    deaths[identity, default: 0] += 1
+    if crashes.count > 1_000 { crashes = [:] }
+    crashes[identity, default: 0] += 1
   }
 
   // MARK: - Attachments
@@ -178,7 +178,7 @@ package actor Services {
     defer { finish(AttachmentsPrepare.method) }
     let identity = "prepare:\(message)"
     for _ in 0..<2 {
-      guard deaths[identity, default: 0] < 2 else { throw .unanswered }
+      guard crashes[identity, default: 0] < 2 else { throw .unanswered }
       guard let link = await waitForLink(AttachmentsPrepare.method, wakingFor: Self.wakeLimit) else { break }
       let output = "\(link.spoolFolder)/\(UUID().uuidString)"
       do {
@@ -191,7 +191,7 @@ package actor Services {
           within: Self.prepareLimit)
         return try PreparedAttachments(reply, beneath: output)
       } catch let error as ConnectionError {
-        noteDeath(identity, error)
+        noteCrash(identity, error)
         complain(AttachmentsPrepare.method, "\(error)")
       } catch let error as ContentError {
         complain(AttachmentsPrepare.method, error.description)

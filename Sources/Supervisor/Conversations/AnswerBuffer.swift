@@ -122,7 +122,7 @@ struct AnswerBuffer: Codable, Equatable {
   /// - Parameters:
   ///   - mark: the mark that the text was sent with.
   ///   - grows: later text changes the message.
-  mutating func begin(_ sent: MessageSender.Sent?, showing text: String, mark: String, grows: Bool) {
+  mutating func beginMessage(_ sent: MessageSender.Sent?, showing text: String, mark: String, grows: Bool) {
     message = sent?.message
     key = grows ? sent?.key : nil
     shown = text

@@ -46,7 +46,7 @@ final class AnswerPresenter {
   ///
   /// - Parameter whole: the redacted text of the message; `nil` where nothing more than the deltas is known.
   /// - Returns: true when there is something to show.
-  func end(with whole: String?) -> Bool {
+  func endText(with whole: String?) -> Bool {
     throttle.cancel()
     if let whole { buffer.complete(with: whole, through: redaction) } else { buffer.release(through: redaction) }
     return !buffer.isEmpty
@@ -168,7 +168,7 @@ final class AnswerPresenter {
   /// - Returns: false when nothing could be recorded.
   @discardableResult
   private func show(_ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = []) async -> Bool {
-    guard let message = buffer.message else { return await begin(text, streaming: streaming, followedBy: rest) }
+    guard let message = buffer.message else { return await beginMessage(text, streaming: streaming, followedBy: rest) }
     if streaming {
       if buffer.shows(text) { return true }
       checkpoint?.write(buffer.source)
@@ -211,7 +211,7 @@ final class AnswerPresenter {
     case .done: buffer.edited(to: text)
     case .putOff, .interrupted: break
     case .wait(let delay): postpone(by: delay)
-    case .gone: await begin(text, streaming: streaming, superseding: record)
+    case .gone: await beginMessage(text, streaming: streaming, superseding: record)
     case .rejected: await giveUpEditing(text, streaming: streaming, as: record)
     case .setAside: isIncomplete = true
     }
@@ -224,15 +224,15 @@ final class AnswerPresenter {
       buffer.rejectEdits()
     } else if !buffer.shows(text) {
       let partial = buffer.message
-      await begin(text, streaming: false, superseding: record)
+      await beginMessage(text, streaming: false, superseding: record)
       if let partial, let message = buffer.message, message != partial { _ = await delivery.delete(partial) }
     } else {
-      delivery.settle(record, .abandoned)
+      delivery.settleSend(record, .abandoned)
     }
   }
 
   @discardableResult
-  private func begin(
+  private func beginMessage(
     _ text: String, streaming: Bool, followedBy rest: [OutboundRecord] = [], superseding: String? = nil
   ) async -> Bool {
     guard let mark = buffer.markForNew(text) else {
@@ -250,7 +250,7 @@ final class AnswerPresenter {
     if let before { checkpoints.remove(before) }
     let growing = streaming ? checkpoint : nil
     let sent = isRecorded ? await delivery.sendRecorded(record, willMark: { growing?.mark() }) : nil
-    buffer.begin(sent, showing: text, mark: mark, grows: streaming)
+    buffer.beginMessage(sent, showing: text, mark: mark, grows: streaming)
     if sent == nil {
       isIncomplete = true
       // A change that was given up leaves nothing to complete; at the end of this daemon the next one tries again.

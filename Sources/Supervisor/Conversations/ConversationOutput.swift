@@ -1,6 +1,5 @@
 internal import AgentSessions
 package import ContentServices
-internal import FoundationEssentials
 package import MessageDelivery
 internal import PiRPC
 internal import PluginRuntime
@@ -33,32 +32,31 @@ package actor ConversationOutput {
 
   private nonisolated let items: Mailbox<OutputItem>
   private let reminders: OutputReminders
-  let delivery: MessageSender
-  let services: Services
-  let redaction: Redactor
-  let checkpoints: StreamCheckpoints
+  private let delivery: MessageSender
+  private let redaction: Redactor
   private let taskScope: TaskScope
-  let answer: AnswerPresenter
-  private(set) var profile: MessengerProfile
-  var tools = ToolProgress()
-  private var questions = ShownQuestions()
-  var display = RunDisplay()
+  private let notices: NoticeSender
+  private let files: FileSender
+  private let answer: AnswerPresenter
+  private let progress: ProgressPresenter
+  private let questions: QuestionPresenter
+  private let recovery: OutputRecovery
+  private var profile: MessengerProfile
+  private var display = RunDisplay()
   private var typing = TypingIndicator()
   private var gate = SnapshotGate()
 
   /// An agent that takes longer to begin is typing meanwhile.
-  static let slowStart: Duration = .milliseconds(300)
+  private static let slowStart: Duration = .milliseconds(300)
   /// A tool that runs longer is mentioned while it runs.
-  static let slowTool: Duration = .milliseconds(500)
+  private static let slowTool: Duration = .milliseconds(500)
 
   package init(
     conversation: Conversation, delivery: MessageSender, capabilities: Capabilities, settings: Settings,
     services: Services,
     redaction: Redactor, checkpoints: StreamCheckpoints, taskScope: TaskScope
   ) {
-    self.checkpoints = checkpoints
     self.delivery = delivery
-    self.services = services
     self.redaction = redaction
     self.taskScope = taskScope
     profile = MessengerProfile(conversation, capabilities, settings)
@@ -70,7 +68,14 @@ package actor ConversationOutput {
       return true
     }
     reminders = OutputReminders(items: items, taskScope: taskScope, timeSource: delivery.timeSource)
+    notices = NoticeSender(delivery: delivery, redaction: redaction)
+    files = FileSender(delivery: delivery)
     answer = AnswerPresenter(delivery, services, redaction, checkpoints, reminders)
+    progress = ProgressPresenter(delivery, services, redaction, notices, answer)
+    questions = QuestionPresenter(delivery, redaction, notices)
+    recovery = OutputRecovery(
+      delivery: delivery, services: services, checkpoints: checkpoints, notices: notices, files: files,
+      answer: answer, questions: questions)
   }
 
   nonisolated var key: ConversationKey { delivery.conversation }
@@ -83,24 +88,25 @@ package actor ConversationOutput {
   /// Says nothing more until `resume`.
   ///
   /// - Returns: `nil` when something waits, or is being shown.
-  package func hold(
+  package func takeSnapshot(
     _ conversation: Conversation, session: String?, view: SessionSubscriptions.View
-  ) -> ConversationHandover? {
+  ) -> ConversationSnapshot? {
     guard gate.isQuiet(isAwaited: items.isAwaited, isEmpty: items.isEmpty) else { return nil }
     gate.close()
     if answer.takeIncomplete() { display.becomeIncomplete() }
-    return ConversationHandover(
+    return ConversationSnapshot(
       key: key, conversation: conversation, session: session, view: view, capabilities: profile.capabilities,
-      settings: profile.settings, answer: answer.snapshot, tools: tools, questions: questions, display: display)
+      settings: profile.settings, answer: answer.snapshot, tools: progress.tools, questions: questions.shown,
+      display: display)
   }
 
   package func resume() { gate.open() }
 
-  package func adopt(_ handover: ConversationHandover) {
-    tools = handover.tools
-    questions = handover.questions
-    display = handover.display
-    answer.adopt(handover.answer, in: profile)
+  package func adopt(_ snapshot: ConversationSnapshot) {
+    progress.adopt(snapshot.tools)
+    questions.adopt(snapshot.questions)
+    display = snapshot.display
+    answer.adopt(snapshot.answer, in: profile)
   }
 
   package func run() async {
@@ -119,7 +125,7 @@ package actor ConversationOutput {
     switch item {
     case .output(let event): await handle(event)
     case .timer(.flush(let number)): await answer.timerFired(number, in: profile)
-    case .timer(.toolIsSlow(let id)): await showProgress(of: id)
+    case .timer(.toolIsSlow(let id)): await progress.toolIsSlow(id, in: profile)
     case .timer(.runIsSlow(let number)): if typing.runIsSlow(number) { await delivery.typing(true) }
     case .leftOut(let tools, let messages):
       await answer.flushBeforeNotice(in: profile)
@@ -144,50 +150,49 @@ package actor ConversationOutput {
       if await delivery.change(message, redaction.apply(to: text), buttons, ending: end) { await delivery.tell(end) }
     case .end(let end):
       // The next output need not wait for the disk: ends that come together share a commit.
-      if items.isEmpty { return await delivery.end(end) }
+      if items.isEmpty { return await delivery.endMessage(end) }
       gate.endBegan()
       taskScope.add(on: EventLoop.shared) { [self] in
-        await delivery.end(end)
+        await delivery.endMessage(end)
         await finishEnd()
       }
     case .tell(let end): await delivery.tell(end)
-    case .resume(let unfinished): await resume(unfinished)
-    case .ask(let record): await ask(record)
+    case .resume(let unfinished): await recovery.complete(unfinished, in: profile)
+    case .ask(let record):
+      await answer.flushBeforeNotice(in: profile)
+      await progress.flush(in: profile)
+      await questions.ask(record, in: profile)
     case .askedElsewhere(let record, let session):
       let title = redaction.line(record.dialog.title, limit: 200)
       await answer.flushBeforeNotice(in: profile)
       await say("❓ The session \(session), which you left, asks: \(title)\nTo answer: /use \(session)", .notice)
-    case .settleDialog(let record, let outcome):
-      if let sent = questions.take(record.id) {
-        let isAnswered = if case .answered = outcome { true } else { false }
-        let text = record.closing(outcome, through: redaction)
-        await delivery.closeDialog(record.id, shown: sent, text: text, below: isAnswered ? nil : below(text))
-      }
+    case .settleDialog(let record, let outcome): await questions.settleQuestion(record, outcome, in: profile)
     case .detached: await detach()
     }
   }
 
-  func handle(_ event: SessionEvent) async {
+  private func handle(_ event: SessionEvent) async {
     switch event {
     case .runStarted(let origin, let text):
-      display.begin(origin, text: text, in: key)
+      display.beginRun(origin, text: text, in: key)
       // Not at once: first of all the message goes to the agent.
       reminders.add(.runIsSlow(typing.runBegan()), after: Self.slowStart)
     case .agentStarted: if typing.start() { await delivery.typing(true) }
     case .text(let text):
       guard profile.settings.output != .final else { return }
-      await flushTools()
+      await progress.flush(in: profile)
       await answer.append(text, in: profile)
     case .messageEnded(let message): await show(message)
     case .toolStarted(let id, let name, let arguments):
-      tools.start(id, FormatTool.Call(name: name, arguments: arguments))
+      progress.startTool(id, FormatTool.Call(name: name, arguments: arguments))
       reminders.add(.toolIsSlow(id), after: Self.slowTool)
     case .toolEnded(let id, let name, let failed, let images):
-      await endTool(id, name, failed: failed, images)
+      await progress.endTool(id, name, failed: failed)
+      if profile.settings.images == .automatic { for image in images { await show(image, from: name) } }
     case .notice(let text):
       await answer.flushBeforeNotice(in: profile)
       await say(text, .notice)
-    case .progress(let kind, let text, let isOver): await show(kind, text, isOver: isOver)
+    case .progress(let kind, let text, let isOver): await progress.show(kind, text, isOver: isOver, in: profile)
     case .timedOut(_, let limit):
       await answer.flushBeforeNotice(in: profile)
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
@@ -199,16 +204,17 @@ package actor ConversationOutput {
       await endRun(end, isUnseen: isUnseen)
       if answer.takeIncomplete() { display.becomeIncomplete() }
       if display.isIncomplete, end == .completed {
-        await tellGivenUp("Part of this answer could not be shown here; the session has it all.")
+        await notices.tellGivenUp(
+          "Part of this answer could not be shown here; the session has it all.", in: profile)
       }
-      let outcome = display.end() && end == .completed ? .failed : end.outcome
+      let outcome = display.endRun() && end == .completed ? .failed : end.outcome
       if let message, message.conversation == key {
-        await delivery.end(MessageEnd(message, conclusion, outcome: outcome))
+        await delivery.endMessage(MessageEnd(message, conclusion, outcome: outcome))
       }
     case .messageTaken(let message):
-      if message.conversation == key { await delivery.end(MessageEnd(message, .takenIntoRun)) }
+      if message.conversation == key { await delivery.endMessage(MessageEnd(message, .takenIntoRun)) }
     case .messageWithdrawn(let message):
-      if message.conversation == key { await delivery.end(MessageEnd(message, .withdrawn)) }
+      if message.conversation == key { await delivery.endMessage(MessageEnd(message, .withdrawn)) }
     case .messageNotTaken(let message):
       guard message.conversation == key else { return }
       await handle(OutputEvent.report(RunEnd.notTaken, MessageEnd(message, .notTaken)))
@@ -218,14 +224,11 @@ package actor ConversationOutput {
   // MARK: - Runs
 
   /// The conversation turns to another session: what was under way here is brought to an end.
-  func detach() async {
-    if answer.end(with: nil) { await answer.finish(in: profile) }
+  private func detach() async {
+    if answer.endText(with: nil) { await answer.finish(in: profile) }
     answer.startNext()
-    tools.detach()
-    await removeProgress()
-    for (id, sent) in questions.takeAll() {
-      await delivery.closeDialog(id, shown: sent, text: "(moved to another session)")
-    }
+    await progress.detach()
+    await questions.detach()
     await stopTyping()
   }
 
@@ -241,10 +244,10 @@ package actor ConversationOutput {
 
   private func show(_ message: PiMessage) async {
     let text = redaction.apply(to: message.text)
-    if answer.end(with: text) {
-      await flushTools()
+    if answer.endText(with: text) {
+      await progress.flush(in: profile)
       await answer.finish(in: profile)
-      if !profile.fits(text, messages: Self.maximumMessages) { await sendAsFile(text) }
+      if !profile.fits(text, messages: Self.maximumMessages) { await files.send(answer: text) }
     }
     answer.startNext()
   }
@@ -253,14 +256,12 @@ package actor ConversationOutput {
     if let echo = display.takeEcho() { await say(echo, .echo) }
   }
 
-  func endRun(_ end: RunEnd, isUnseen: Bool) async {
-    if answer.end(with: nil) {
+  private func endRun(_ end: RunEnd, isUnseen: Bool) async {
+    if answer.endText(with: nil) {
       await answer.finish(in: profile)
       answer.startNext()
     }
-    await flushTools()
-    await removeProgress()
-    tools.runEnded()
+    await progress.endRun(in: profile)
     await stopTyping()
     switch end {
     case .completed: break
@@ -278,59 +279,15 @@ package actor ConversationOutput {
     }
   }
 
-  // MARK: - Notices and questions
-
-  /// The text that closes a question in messages of its own; `nil` where the messenger can change the question.
-  func below(_ text: String) -> [String]? {
-    profile.editsQuestions
-      ? nil : PlainText.split(text, limit: profile.limit, unit: profile.unit).map(\.text)
+  private func show(_ image: PiImage, from tool: String) async {
+    let isSent = await files.send(image, from: tool)
+    if isSent == false, !Task.isCancelled { display.becomeIncomplete() }
   }
 
-  /// - Parameter ending: the message whose end this reports.
-  /// - Returns: false when it could not be recorded.
   @discardableResult
-  func say(
-    _ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil,
-    ending: MessageEnd? = nil
+  private func say(
+    _ text: String, _ role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, ending: MessageEnd? = nil
   ) async -> Bool {
-    let pieces = PlainText.split(redaction.apply(to: text), limit: profile.limit, unit: profile.unit)
-    let records = pieces.enumerated().map { index, piece in
-      delivery.compose(
-        piece.text, role: role, buttons: index == pieces.count - 1 ? buttons : nil,
-        replyTo: replyTo)
-    }
-    guard await delivery.record(records, ending: ending) else { return false }
-    for record in records { _ = await delivery.sendRecorded(record) }
-    return true
-  }
-
-  func ask(_ record: PendingQuestion) async {
-    await answer.flushBeforeNotice(in: profile)
-    await flushTools()
-    let question = record.question(in: profile.dialect, through: redaction)
-    let sent = await delivery.show(
-      DialogShow(
-        key: UUID().uuidString, conversation: key.conversation, dialog: record.id, kind: record.kind,
-        text: question, buttons: record.buttons(within: profile.capabilities.buttons, through: redaction),
-        prefill: prefill(of: record),
-        expires: record.expires))
-    questions.show(record.id, sent)
-    guard sent == nil, !Task.isCancelled else { return }
-    // The agent waits for the answer: what cannot be shown with its buttons may do without, in words and pieces.
-    await tellGivenUp("The question below could not be shown as it should be; answer it in words.")
-    let pieces = PlainText.split(question, limit: profile.limit, unit: profile.unit)
-    for piece in pieces {
-      questions.show(record.id, await delivery.send(delivery.compose(piece.text, role: .dialog)))
-    }
-  }
-
-  /// Something in place of what is to be redacted would come back as the answer.
-  private func prefill(of record: PendingQuestion) -> String? {
-    record.dialog.prefill.flatMap { redaction.apply(to: $0) == $0 ? $0 : nil }
-  }
-
-  /// Says in the conversation that something was given up, where that is wanted.
-  func tellGivenUp(_ text: String) async {
-    if delivery.settings.tellsConversations { await say("⚠️ \(text)", .notice) }
+    await notices.say(text, role, buttons: buttons, replyTo: replyTo, ending: ending, in: profile)
   }
 }

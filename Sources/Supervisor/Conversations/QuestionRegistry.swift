@@ -42,7 +42,7 @@ package final class QuestionRegistry: Sendable {
   /// A question of our own that the program before has shown, and that is now asked again: it stays as it is shown.
   ///
   /// - Returns: false when there is none.
-  func takeUp(_ dialog: PiDialog, session: String) -> Bool {
+  func keepShown(_ dialog: PiDialog, session: String) -> Bool {
     state.withLock { state in
       let earlier = state.open.values.first { record in
         record.session == session && record.isFromSupervisor && record.dialog.title == dialog.title

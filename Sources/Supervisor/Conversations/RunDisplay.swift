@@ -8,7 +8,7 @@ struct RunDisplay: Codable, Equatable {
   private(set) var isIncomplete = false
 
   /// - Parameter key: the conversation that is shown the run.
-  mutating func begin(_ origin: MessageKey?, text: String, in key: ConversationKey) {
+  mutating func beginRun(_ origin: MessageKey?, text: String, in key: ConversationKey) {
     // A message of this conversation is known by its id already.
     echo = origin.flatMap { origin in
       if origin.origin.isHeartbeat { return "💓 From the assistant's own periodic check:" }
@@ -28,7 +28,7 @@ struct RunDisplay: Codable, Equatable {
   }
 
   /// - Returns: true where some of the answer could not be shown.
-  mutating func end() -> Bool {
+  mutating func endRun() -> Bool {
     defer { isIncomplete = false }
     return isIncomplete
   }

@@ -43,7 +43,7 @@ package final class SessionSubscriptions: Sendable {
     var changed: (@Sendable () -> Void)?
   }
 
-  private let dialogs: QuestionRegistry
+  private let questions: QuestionRegistry
   private let state = Locked(State())
   private let post: @Sendable (OutputEvent, ConversationKey) -> Void
   private let receivers = Locked(Receivers())
@@ -52,9 +52,10 @@ package final class SessionSubscriptions: Sendable {
   /// - Parameter post: queues what a conversation is to be shown; must not wait. A conversation that watches need have no
   ///   output before.
   package init(
-    dialogs: QuestionRegistry, timeSource: TimeSource, post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
+    questions: QuestionRegistry, timeSource: TimeSource,
+    post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
   ) {
-    self.dialogs = dialogs
+    self.questions = questions
     self.timeSource = timeSource
     self.post = post
   }
@@ -89,7 +90,7 @@ package final class SessionSubscriptions: Sendable {
     if hasMoved || isNew { noteChange() }
     if hasMoved { post(.detached, key) }
     // Words typed here from now on would answer the open questions, so these are shown.
-    if isNew { for record in dialogs.all(of: session) { post(.ask(record), key) } }
+    if isNew { for record in questions.all(of: session) { post(.ask(record), key) } }
   }
 
   /// The conversation watches as it did before, and has been shown what is open.
@@ -166,18 +167,18 @@ package final class SessionSubscriptions: Sendable {
     switch event {
     case .dialogOpened(let question, let message):
       if question.origin != .agent {
-        if dialogs.takeUp(question.dialog, session: session) { return }
+        if questions.keepShown(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
         endOwnQuestions(of: session, "asked anew")
       }
-      let record = dialogs.open(question, session: session, now: timeSource.wallTime())
+      let record = questions.open(question, session: session, now: timeSource.wallTime())
       post(.ask(record), to: session)
       if let key = message?.conversation, !isWatched(session, by: key) {
         receivers.withLock { $0.askedUnseen }?(record, key)
       }
     case .dialogWithdrawn(let id, let why):
-      guard let record = dialogs.withdraw(dialog: id, session: session) else { return }
-      settle(record, .unanswered(why: "withdrawn: \(why)"))
+      guard let record = questions.withdraw(dialog: id, session: session) else { return }
+      settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
     case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "settled by itself")
     case .runEnded(let message, let end, let conclusion):
@@ -194,8 +195,8 @@ package final class SessionSubscriptions: Sendable {
   }
 
   private func endOwnQuestions(of session: String, _ why: String) {
-    for record in dialogs.all(of: session) where record.isFromSupervisor && dialogs.claim(record.id) != nil {
-      settle(record, .unanswered(why: why))
+    for record in questions.all(of: session) where record.isFromSupervisor && questions.claim(record.id) != nil {
+      settleQuestion(record, .unanswered(why: why))
     }
   }
 
@@ -214,13 +215,13 @@ package final class SessionSubscriptions: Sendable {
 
   /// The question that these words, written in a conversation now, answer.
   package func question(to key: ConversationKey, _ words: String) -> PendingQuestion? {
-    guard let session = session(of: key), shows(session, to: key), let record = dialogs.first(of: session),
+    guard let session = session(of: key), shows(session, to: key), let record = questions.first(of: session),
       record.takes(words)
     else { return nil }
     return record
   }
 
-  package func settle(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
+  package func settleQuestion(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
     post(.settleDialog(record, outcome), to: record.session)
   }
 }

@@ -8,7 +8,7 @@ struct ShownQuestions: Codable, Equatable {
 
   mutating func show(_ id: String, _ sent: MessageSender.Sent?) { messages[id] = sent }
 
-  mutating func take(_ id: String) -> MessageSender.Sent? { messages.removeValue(forKey: id) }
+  mutating func takeMessage(of id: String) -> MessageSender.Sent? { messages.removeValue(forKey: id) }
 
   mutating func takeAll() -> [(id: String, sent: MessageSender.Sent)] {
     defer { messages = [:] }

@@ -12,10 +12,10 @@ struct ToolProgress: Codable, Equatable {
 
   func call(_ id: String) -> FormatTool.Call? { running[id] }
 
-  mutating func start(_ id: String, _ call: FormatTool.Call) { running[id] = call }
+  mutating func startTool(_ id: String, _ call: FormatTool.Call) { running[id] = call }
 
   /// - Returns: the message that said that the tool is running.
-  mutating func end(_ id: String, name: String, failed: Bool) -> MessageSender.Sent? {
+  mutating func endTool(_ id: String, name: String, failed: Bool) -> MessageSender.Sent? {
     var call = running.removeValue(forKey: id) ?? FormatTool.Call(name: name, arguments: .null)
     call.failed = failed ? true : nil
     finished.append(call)

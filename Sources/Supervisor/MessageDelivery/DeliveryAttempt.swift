@@ -143,8 +143,8 @@ package struct DeliveryAttempt: Sendable, Equatable {
     switch (state, event) {
     case (.ready, .begun): tries.wait > .zero ? wait(tries.wait) : proceed()
     case (.waiting, .waited): proceed()
-    case (.inFlight, .answered(let answer)): take(answer)
-    case (.unknown, .lookedUp(let result)): take(result)
+    case (.inFlight, .answered(let answer)): takeAnswer(answer)
+    case (.unknown, .lookedUp(let result)): takeLookUp(result)
     default: nil
     }
   }
@@ -154,31 +154,31 @@ package struct DeliveryAttempt: Sendable, Equatable {
       state = .unknown
       return .lookUp
     }
-    guard tries.failed < limits.tries else { return end(.giveUp(.triesUsedUp(limits.tries))) }
+    guard tries.failed < limits.tries else { return endAttempt(.giveUp(.triesUsedUp(limits.tries))) }
     state = .inFlight
     return .send(marked: isMarked)
   }
 
-  private mutating func take(_ answer: Answer) -> Action {
+  private mutating func takeAnswer(_ answer: Answer) -> Action {
     switch answer {
-    case .delivered(let message): return end(.succeed(message: message, mayBeRepeat: isMarked))
+    case .delivered(let message): return endAttempt(.succeed(message: message, mayBeRepeat: isMarked))
     case .notDelivered where kind == .growth, .unconfirmed where kind == .growth:
-      return end(.postpone(kind.maximumWait))
-    case .delayed(let delay) where kind == .growth: return end(.postpone(delay))
+      return endAttempt(.postpone(kind.maximumWait))
+    case .delayed(let delay) where kind == .growth: return endAttempt(.postpone(delay))
     case .notDelivered: return tryAgain(after: backoff(tries.failed))
     case .delayed(let delay): return tryAgain(after: delay)
-    case .refused(let why): return end(.giveUp(.refused(why)))
-    case .gone(let why): return end(.giveUp(.gone(why)))
-    case .failed(let why) where kind.isChange: return end(.giveUp(.refused(why)))
+    case .refused(let why): return endAttempt(.giveUp(.refused(why)))
+    case .gone(let why): return endAttempt(.giveUp(.gone(why)))
+    case .failed(let why) where kind.isChange: return endAttempt(.giveUp(.refused(why)))
     // The result, whatever it says, says that it is done.
-    case .unreadable where kind != .addition: return end(.succeed(message: nil, mayBeRepeat: false))
+    case .unreadable where kind != .addition: return endAttempt(.succeed(message: nil, mayBeRepeat: false))
     case .connectionLost: crashes += 1
     case .timedOut where kind.isChange: crashes += 1
     case .unreadable(let why): unreadable = why
     // The platform may be in doubt any number of times: only crashes are counted.
     case .timedOut, .unconfirmed, .failed: break
     }
-    if crashes >= limits.crashes { return end(.giveUp(.crashes(crashes))) }
+    if crashes >= limits.crashes { return endAttempt(.giveUp(.crashes(crashes))) }
     // The wait for the next process of the messenger is enough.
     if kind.isChange, answer == .connectionLost { return tryAgain(after: .zero) }
     if kind != .addition { return tryAgain(after: backoff(tries.failed)) }
@@ -187,15 +187,15 @@ package struct DeliveryAttempt: Sendable, Equatable {
     return proceed()
   }
 
-  private mutating func take(_ result: LookUp) -> Action {
+  private mutating func takeLookUp(_ result: LookUp) -> Action {
     mustLookUp = false
     switch result {
-    case .present(let message): return end(.succeed(message: message, mayBeRepeat: false))
+    case .present(let message): return endAttempt(.succeed(message: message, mayBeRepeat: false))
     case .absent: break
     case .inconclusive: isMarked = true
     }
     // It was sent in some form: once more would show it twice.
-    if let unreadable, isMarked || tries.failed > 1 { return end(.giveUp(.unreadable(unreadable))) }
+    if let unreadable, isMarked || tries.failed > 1 { return endAttempt(.giveUp(.unreadable(unreadable))) }
     unreadable = nil
     guard tries.failed < limits.tries, tries.failed > 1 else { return proceed() }
     return wait(backoff(tries.failed - 1))
@@ -203,7 +203,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
 
   private mutating func tryAgain(after delay: Duration) -> Action {
     tries = SendTries(failed: tries.failed + 1, wait: delay)
-    return tries.failed < limits.tries ? wait(delay) : end(.giveUp(.triesUsedUp(limits.tries)))
+    return tries.failed < limits.tries ? wait(delay) : endAttempt(.giveUp(.triesUsedUp(limits.tries)))
   }
 
   private mutating func wait(_ delay: Duration) -> Action {
@@ -211,7 +211,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     return .wait(delay)
   }
 
-  private mutating func end(_ action: Action) -> Action {
+  private mutating func endAttempt(_ action: Action) -> Action {
     state = .done
     return action
   }

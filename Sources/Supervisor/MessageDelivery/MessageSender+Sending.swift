@@ -7,61 +7,8 @@ package import RelayModel
 internal import RelayStore
 package import RelayWire
 
-// One send, from its record to its receipt: tried again by the class of failure, and never shown twice without saying so.
+// Sends that are recorded first, settled by the plugin's receipt, and never shown twice without saying so.
 extension MessageSender {
-  /// The end of an attempt.
-  enum End: Sendable, Equatable {
-    case succeeded(message: String?, mayBeRepeat: Bool)
-    case gaveUp(DeliveryAttempt.Reason)
-    /// It would be tried again after this time.
-    case postponed(Duration)
-    /// The daemon ends, or the messenger is gone for good.
-    case interrupted
-  }
-
-  /// - Parameter limit: of the tries, whatever their end; `nil` for the configured one.
-  func attempt(
-    _ kind: DeliveryAttempt.Kind = .repeatable, limit: Int? = nil, after tries: SendTries = SendTries()
-  ) -> DeliveryAttempt {
-    let limits = limit.map { DeliveryAttempt.Limits(tries: $0, crashes: $0) }
-    return DeliveryAttempt(kind, limits ?? .init(tries: settings.attempts), after: tries)
-  }
-
-  /// Carries out what the attempt asks for, until it ends.
-  ///
-  /// - Parameters:
-  ///   - key: the record in which the tries are kept for a successor of this daemon.
-  ///   - lookUp: finds out whether the last try arrived; `nil` when interrupted.
-  ///   - send: makes one try; `nil` when interrupted.
-  func carryOut(
-    _ attempt: DeliveryAttempt, key: String? = nil,
-    lookUp: () async -> DeliveryAttempt.LookUp? = { .inconclusive },
-    send: (_ marked: Bool) async -> DeliveryAttempt.Answer?
-  ) async -> End {
-    var attempt = attempt
-    var action = attempt.next(after: .begun)
-    while let current = action {
-      switch current {
-      case .send(let marked):
-        guard let answer = await send(marked) else { return .interrupted }
-        let isDelivered = if case .delivered = answer { true } else { false }
-        if Task.isCancelled, !isDelivered { return .interrupted }
-        action = attempt.next(after: .answered(answer))
-        if let key, action?.isLast == false { store.scheduleRetryOutbound(key, attempt.tries) }
-      case .lookUp:
-        guard let found = await lookUp() else { return .interrupted }
-        action = attempt.next(after: .lookedUp(found))
-      case .wait(let delay):
-        guard await timeSource.sleep(for: delay) else { return .interrupted }
-        action = attempt.next(after: .waited)
-      case .postpone(let delay): return .postponed(delay)
-      case .succeed(let message, let mayBeRepeat): return .succeeded(message: message, mayBeRepeat: mayBeRepeat)
-      case .giveUp(let reason): return .gaveUp(reason)
-      }
-    }
-    return .interrupted
-  }
-
   /// Records, in one step, what is then sent one by one.
   ///
   /// - Parameters:
@@ -72,7 +19,7 @@ extension MessageSender {
     _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
   ) async -> Bool {
     if records.isEmpty, ending == nil, closing == nil, superseding == nil { return true }
-    let end = await carryOut(attempt()) { _ in
+    let end = await attempts.run(attempts.attempt()) { _ in
       do {
         try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
         return .delivered()
@@ -106,7 +53,7 @@ extension MessageSender {
     _ = await resend(composeEdit(of: sent.message, to: text), key: key, after: SendTries(), role: role)
   }
 
-  package func settle(_ key: String?, _ result: OutboundResult) {
+  package func settleSend(_ key: String?, _ result: OutboundResult) {
     if let key { store.scheduleSettleOutbound(key, result) }
   }
 
@@ -143,47 +90,17 @@ extension MessageSender {
   }
 
   /// Looks up the message that an earlier daemon sent, or was about to: `nil` where it did not arrive, or nobody can tell.
-  package func whereabouts(of unfinished: UnfinishedOutbound) async -> Sent? {
+  package func locate(_ unfinished: UnfinishedOutbound) async -> Sent? {
     let key = unfinished.record.key
     if let message = unfinished.message { return Sent(key: key, message: message) }
     guard let link = await holder.wait(), let found = await lookUp(key) else { return nil }
     if case .present(let message) = found {
-      settle(key, .sent(message: message))
+      settleSend(key, .sent(message: message))
       return Sent(key: key, message: message)
     }
     // The platform answers a repeat of the key with what it has.
     return link.capabilities.idempotencyKey == true
       ? await sendRecorded(unfinished.record, after: unfinished.tries) : nil
-  }
-
-  private func perform(_ request: OutboundRecord.Request, _ link: PluginConnection, marked: Bool) async throws -> String
-  {
-    let mark = marked ? Self.repeatMark : ""
-    switch request {
-    case .message(var request):
-      if !request.text.hasPrefix(mark) { request.text = mark + request.text }
-      return try await link.request(request).message
-    case .file(var request):
-      if marked { request.caption = mark + (request.caption ?? "") }
-      return try await link.request(request, within: .seconds(120)).message
-    case .edit(let request): return try await link.request(request).message ?? request.message
-    case .dialog(var request):
-      request.text = mark + request.text
-      guard link.capabilities.buttons != nil else {
-        let plain = MessageSend(
-          key: request.key, conversation: request.conversation, text: request.text, role: .dialog)
-        return try await link.request(plain).message
-      }
-      return try await link.request(request).message
-    case .close(let request):
-      if link.capabilities.buttons != nil {
-        _ = try await link.request(request)
-      } else if link.capabilities.edit == true {
-        _ = try await link.request(
-          MessageEdit(conversation: request.conversation, message: request.message, text: request.text))
-      }
-      return request.message
-    }
   }
 
   /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
@@ -200,20 +117,20 @@ extension MessageSender {
       closed == nil ? .addition : .repeatable, .init(tries: settings.attempts), after: tries,
       mayHaveArrived: mayHaveArrived)
     var last: PluginConnection?
-    let end = await carryOut(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
+    let end = await attempts.run(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
       guard let link = await holder.wait() else { return nil }
       last = link
       if marked { willMark() }
-      return await DeliveryAttempt.Answer { try await perform(record.request, link, marked: marked) }
+      return await DeliveryAttempt.Answer { try await record.request.send(through: link, marked: marked) }
     }
     switch end {
     case .succeeded(let message, let mayBeRepeat):
       guard let message = message ?? closed else { return nil }
-      settle(key, .sent(message: message))
+      settleSend(key, .sent(message: message))
       return Sent(key: key, message: message, mayBeRepeat: mayBeRepeat)
     case .gaveUp(let reason):
       logger.error("a message could not be sent: \(reason)")
-      settle(key, .failed("\(reason)"))
+      settleSend(key, .failed("\(reason)"))
       return nil
     case .postponed, .interrupted: return nil
     }
@@ -224,7 +141,7 @@ extension MessageSender {
     var last = failed
     var withoutLookUp: DeliveryAttempt.LookUp?
     let attempt = DeliveryAttempt(.repeatable, .init(tries: settings.attempts, crashes: 3))
-    let end = await carryOut(attempt) { _ in
+    let end = await attempts.run(attempt) { _ in
       if let last { await outlive(last) }
       guard let link = await holder.wait() else { return nil }
       last = link

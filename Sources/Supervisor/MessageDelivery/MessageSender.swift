@@ -19,6 +19,7 @@ package struct MessageSender: Sendable {
   package let settings: Config.DeliverySettings
   /// Names the conversation on every line.
   package let logger: Logger
+  let attempts: AttemptRunner
 
   package init(
     conversation: ConversationKey, holder: ConnectionSlot, store: any Store, timeSource: TimeSource,
@@ -30,6 +31,7 @@ package struct MessageSender: Sendable {
     self.timeSource = timeSource
     self.settings = settings
     self.logger = logger.with(conversation)
+    attempts = AttemptRunner(store: store, timeSource: timeSource, maximumTries: settings.attempts)
   }
 
   package static let repeatMark = "(possible repeat) "
@@ -129,7 +131,7 @@ package struct MessageSender: Sendable {
     var early = early
     var isPutOff = false
     let kind: DeliveryAttempt.Kind = edit.streaming == true ? .growth : .change
-    let end = await carryOut(attempt(kind, after: tries), key: key) { _ in
+    let end = await attempts.run(attempts.attempt(kind, after: tries), key: key) { _ in
       if let answer = early.take() { return answer }
       guard let (answer, putOff) = await self.edit(edit) else { return nil }
       isPutOff = putOff
@@ -137,7 +139,7 @@ package struct MessageSender: Sendable {
     }
     switch end {
     case .succeeded:
-      settle(key, .sent(message: edit.message))
+      settleSend(key, .sent(message: edit.message))
       return isPutOff ? .putOff : .done
     case .postponed(let delay): return .wait(delay)
     case .interrupted: return .interrupted
@@ -145,7 +147,7 @@ package struct MessageSender: Sendable {
     case .gaveUp(let reason):
       logger.warning("a message could not be changed: \(reason)")
       guard case .crashes = reason else { return .rejected }
-      settle(key, .failed("\(reason)"))
+      settleSend(key, .failed("\(reason)"))
       return .setAside
     }
   }
@@ -155,7 +157,7 @@ package struct MessageSender: Sendable {
   /// - Returns: false when another try, or another daemon, may yet succeed.
   package func delete(_ message: String) async -> Bool {
     let request = MessageDelete(conversation: conversation.conversation, message: message)
-    let end = await carryOut(attempt(.change, limit: 3)) { _ in
+    let end = await attempts.run(attempts.attempt(.change, limit: 3)) { _ in
       guard let link = await holder.wait() else { return nil }
       return await DeliveryAttempt.Answer {
         _ = try await link.request(request)
@@ -173,6 +175,11 @@ package struct MessageSender: Sendable {
       logger.warning("a message could not be removed: \(reason)")
       return true
     }
+  }
+
+  /// Removes a message that was to be changed, and records that nothing more is to be done with it.
+  package func remove(_ sent: Sent) async {
+    if await delete(sent.message) { store.scheduleCloseOutbound(sent.key) }
   }
 
   /// Replaces a question that is settled.
@@ -202,7 +209,7 @@ package struct MessageSender: Sendable {
   }
 
   /// Ends a message of which nothing more is to be said.
-  package func end(_ end: MessageEnd) async {
+  package func endMessage(_ end: MessageEnd) async {
     if await record([], ending: end) { await tell(end) }
   }
 
@@ -210,7 +217,7 @@ package struct MessageSender: Sendable {
   package func tell(_ end: MessageEnd) async {
     let request = MessageSettled(
       conversation: conversation.conversation, message: end.key.id, outcome: end.outcome)
-    let told = await carryOut(attempt(limit: 3)) { _ in
+    let told = await attempts.run(attempts.attempt(limit: 3)) { _ in
       guard let link = await holder.wait() else { return nil }
       guard link.capabilities.outcomes == true else { return .delivered() }
       do throws(ConnectionError) {

@@ -49,7 +49,7 @@ struct CommandRun: CommandContext {
     let text = await carryOut()
     let hasButtons = (directory.link(key.instance) ?? link).capabilities.buttons != nil
     let buttons = text == nil || !hasButtons ? nil : await command.buttons(arguments, in: self)
-    directory.end(messageKey, saying: text, buttons: buttons)
+    directory.endMessage(messageKey, saying: text, buttons: buttons)
   }
 
   private func isRecorded() async -> Bool {
@@ -116,7 +116,7 @@ struct CommandRun: CommandContext {
     return await dispatcher.prompts.submit(words, link, as: mode)
   }
 
-  func end(saying text: String?) async { directory.end(messageKey, saying: text) }
+  func end(saying text: String?) async { directory.endMessage(messageKey, saying: text) }
 
   func compact(_ session: Session, keeping instructions: String?) async {
     dispatcher.compact(session, keeping: instructions, for: messageKey)

@@ -242,7 +242,7 @@ final class ConversationDirectory: Sendable {
   }
 
   /// Ends a message, with a text where there is something to say.
-  func end(
+  func endMessage(
     _ message: MessageKey, _ conclusion: Conclusion = .handled, saying text: String? = nil, buttons: [[Button]]? = nil
   ) {
     let end = MessageEnd(message, conclusion)

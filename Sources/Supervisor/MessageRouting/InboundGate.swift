@@ -25,7 +25,7 @@ final class InboundGate: Sendable {
   private let store: any Store
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
-  private let dialogs: QuestionRegistry
+  private let questions: QuestionRegistry
   private let timeSource: TimeSource
   private let logger: Logger
   private let state = Locked(State())
@@ -35,13 +35,14 @@ final class InboundGate: Sendable {
   private static let maximumAttachments = 32
 
   init(
-    store: any Store, directory: ConversationDirectory, subscriptions: SessionSubscriptions, dialogs: QuestionRegistry,
+    store: any Store, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
+    questions: QuestionRegistry,
     timeSource: TimeSource, logger: Logger
   ) {
     self.store = store
     self.directory = directory
     self.subscriptions = subscriptions
-    self.dialogs = dialogs
+    self.questions = questions
     self.timeSource = timeSource
     self.logger = logger
   }
@@ -166,18 +167,26 @@ final class InboundGate: Sendable {
       inbox.post(.message(message, link))
       return request.reply(ActionInvoked.Reply(stored: true))
     }
-    // Stored as the words it stands for. A button of a menu is a command, which the next daemon carries out; words that
-    // answer a question never are: the question ends with this daemon, and the next says that they answered nothing.
-    let command = SessionMenu.command(ofButton: action.action)
-    let words = MessageReceived(
-      id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender,
-      text: command ?? action.text ?? dialogs.label(ofButton: action.action) ?? action.action,
-      forwarded: command == nil ? true : nil)
+    let words = Self.words(of: action, questions)
     let isNew = try await store.accept(
-      StoredMessage(key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: command == nil),
+      StoredMessage(
+        key: MessageKey(conversation: key, id: words.id), message: words, isAnswer: words.forwarded == true),
       state: nil)
     if isNew { inbox.post(.action(action, link)) }
     request.reply(ActionInvoked.Reply(stored: isNew))
+  }
+
+  /// The words that a button or a form stands for; empty for a button that no longer stands for anything.
+  ///
+  /// The button of a menu is a command, which the next daemon carries out. Words that answer a question are marked as
+  /// another's, so that they are never carried out: the question ends with this daemon, and the next one says that they
+  /// answered nothing.
+  static func words(of action: ActionInvoked, _ questions: QuestionRegistry) -> MessageReceived {
+    let command = SessionMenu.command(ofButton: action.action)
+    return MessageReceived(
+      id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender,
+      text: command ?? action.text ?? questions.label(ofButton: action.action) ?? "",
+      forwarded: command == nil ? true : nil)
   }
 
   /// A forgotten message as the new one that the press of its button stands for.

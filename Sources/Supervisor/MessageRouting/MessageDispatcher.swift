@@ -22,13 +22,13 @@ final class MessageDispatcher: Sendable {
   let bindings: SessionBindings
   let prompts: PromptRouter
   private let subscriptions: SessionSubscriptions
-  private let dialogs: QuestionRegistry
+  private let questions: QuestionRegistry
   let threads: ThreadSessions
   let logger: Logger
 
   init(
     store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
-    prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, dialogs: QuestionRegistry,
+    prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, questions: QuestionRegistry,
     logger: Logger
   ) {
     self.store = store
@@ -38,7 +38,7 @@ final class MessageDispatcher: Sendable {
     self.prompts = prompts
     self.threads = threads
     self.subscriptions = subscriptions
-    self.dialogs = dialogs
+    self.questions = questions
     self.logger = logger
   }
 
@@ -74,7 +74,7 @@ final class MessageDispatcher: Sendable {
       return await answer(record, message, key)
     }
     if message.text.trimmingWhitespace().lowercased() == "/cancel" {
-      return directory.end(messageKey, saying: "There is no open question to cancel.")
+      return directory.endMessage(messageKey, saying: "There is no open question to cancel.")
     }
     if let reply = await prompts.submit(message, link, as: link.settings(of: message.conversation).busy ?? .followUp) {
       directory.say(reply, to: key)
@@ -92,7 +92,7 @@ final class MessageDispatcher: Sendable {
   func process(finding message: MessageReceived, _ link: PluginConnection) async {
     let key = link.key(message.conversation)
     if let session = await bindings.listing(of: key), session.role != .owner {
-      return directory.end(
+      return directory.endMessage(
         MessageKey(conversation: key, id: message.id), saying: "💓 \(PeriodicCheck.finding(in: message))")
     }
     // Nobody has asked: the finding is labelled, before its answer and while it waits.
@@ -117,14 +117,14 @@ final class MessageDispatcher: Sendable {
     switch change {
     case .done:
       // The store may not know yet that the message waits again: the agent ended before it took it.
-      if waiting == nil { await keep(text: edit.text, of: messageKey) }
+      if waiting == nil { await store(text: edit.text, of: messageKey) }
       directory.say("✏️ The waiting message was replaced.", to: key)
     case .tooLate: directory.say("✏️ Too late to change: the agent has that message. Write a new one.", to: key)
     case .unchanged, .unknown: break
     }
   }
 
-  private func keep(text: String, of key: MessageKey) async {
+  private func store(text: String, of key: MessageKey) async {
     do { _ = try await store.replace(key, text: text) } catch {
       logger.with(key.conversation).error("the new words of a waiting message could not be stored: \(error)")
     }
@@ -155,9 +155,9 @@ final class MessageDispatcher: Sendable {
   private func answer(_ record: PendingQuestion, _ message: MessageReceived, _ key: ConversationKey) async {
     switch record.read(message.text) {
     case .unclear(let hint): directory.say(hint, to: key)
-    case .answer(let answer, let label): await settle(record, answer, label, by: message.sender, key)
+    case .answer(let answer, let label): await settleQuestion(record, answer, label, by: message.sender, key)
     }
-    defer { directory.end(MessageKey(conversation: key, id: message.id)) }
+    defer { directory.endMessage(MessageKey(conversation: key, id: message.id)) }
     // Files that came with an answer are a message of their own, not lost.
     if let attachments = message.attachments, !attachments.isEmpty, let link = directory.link(key.instance) {
       var rest = message
@@ -176,16 +176,16 @@ final class MessageDispatcher: Sendable {
     }
   }
 
-  private func settle(
+  private func settleQuestion(
     _ record: PendingQuestion, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
   ) async {
-    guard dialogs.claim(record.id) != nil else {
+    guard questions.claim(record.id) != nil else {
       return directory.say("That question is settled already.", to: key)
     }
     guard let session = await sessions.session(record.session), await session.answer(record.dialog.id, answer) else {
-      return subscriptions.settle(record, .unanswered(why: "the agent no longer waits for an answer"))
+      return subscriptions.settleQuestion(record, .unanswered(why: "the agent no longer waits for an answer"))
     }
-    subscriptions.settle(record, .answered(label, by: sender.name))
+    subscriptions.settleQuestion(record, .answered(label, by: sender.name))
   }
 
   // MARK: - Buttons
@@ -194,22 +194,22 @@ final class MessageDispatcher: Sendable {
     let key = link.key(action.conversation)
     if let line = SessionMenu.command(ofButton: action.action) { return await choose(line, action, link, key) }
     let messageKey = MessageKey(conversation: key, id: MessageOrigin.action(action.id).id)
-    guard let (record, reading) = dialogs.reading(of: action), record.session == (await bindings.id(of: key))
+    guard let (record, reading) = questions.reading(of: action), record.session == (await bindings.id(of: key))
     else {
       let text =
         RunAgainButton.message(of: action, in: key) == nil
         ? "That question is settled already."
         : "That message runs again already, or is no longer kept. Write it again if it is still wanted."
-      return directory.end(messageKey, saying: text)
+      return directory.endMessage(messageKey, saying: text)
     }
     guard await beginHandling(messageKey) else {
       return directory.say("⚠️ Your answer is not given while nothing can be stored.", to: key)
     }
     switch reading {
     case .unclear(let hint): directory.say(hint, to: key)
-    case .answer(let answer, let label): await settle(record, answer, label, by: action.sender, key)
+    case .answer(let answer, let label): await settleQuestion(record, answer, label, by: action.sender, key)
     }
-    directory.end(messageKey)
+    directory.endMessage(messageKey)
   }
 
   /// A button of a menu stands for a command, whose answer takes the menu's place.
@@ -218,11 +218,11 @@ final class MessageDispatcher: Sendable {
       id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender, text: line)
     let messageKey = MessageKey(conversation: key, id: message.id)
     guard case .command(let command, let arguments) = CommandLineText(message) else {
-      return directory.end(messageKey)
+      return directory.endMessage(messageKey)
     }
     let run = CommandRun(command, arguments, message, link, self)
     let text = await run.carryOut() ?? ""
-    guard let shown = action.message else { return directory.end(messageKey, saying: text) }
+    guard let shown = action.message else { return directory.endMessage(messageKey, saying: text) }
     directory.post(
       .change(shown, text, buttons: await run.menuButtons(), MessageEnd(messageKey, .handled)), to: key)
   }
@@ -260,7 +260,7 @@ final class MessageDispatcher: Sendable {
     directory.taskScope.add { [self] in
       if let result = await session.compact(instructions) {
         let isTold = subscriptions.shows(session.id, to: message.conversation)
-        directory.end(message, saying: isTold ? nil : result)
+        directory.endMessage(message, saying: isTold ? nil : result)
       } else {
         await postpone(message)
       }

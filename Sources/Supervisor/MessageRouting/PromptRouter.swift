@@ -54,7 +54,7 @@ final class PromptRouter: Sendable {
     let key = link.key(message.conversation)
     let messageKey = MessageKey(conversation: key, id: message.id)
     guard !message.text.trimmingWhitespace().isEmpty || message.attachments?.isEmpty == false else {
-      directory.end(messageKey)
+      directory.endMessage(messageKey)
       return nil
     }
     // Nothing new is begun: the next daemon finds the message.
@@ -70,7 +70,7 @@ final class PromptRouter: Sendable {
     }
     let prompt = await makePrompt(message, messageKey, link, session, earlier)
     if session.role != nil, !admission.admit(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
-      directory.end(
+      directory.endMessage(
         messageKey, .refused, saying: "❌ So many messages wait already that this one was not taken. Try again later.")
       return nil
     }
@@ -99,7 +99,7 @@ final class PromptRouter: Sendable {
       await bindings.unbindAll(from: session)
       return await submit(message, link, as: mode, earlier: earlier)
     case .full(let count):
-      directory.end(
+      directory.endMessage(
         messageKey, .refused, saying: "❌ \(count) messages wait already, so this one was not taken. Try again later.")
       return nil
     }
@@ -226,7 +226,7 @@ final class PromptRouter: Sendable {
     let advice =
       menu.isEmpty
       ? menu.text : "Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)"
-    directory.end(
+    directory.endMessage(
       MessageKey(conversation: key, id: message.id), saying: "\(why) \(advice)", buttons: menu.buttons)
   }
 }

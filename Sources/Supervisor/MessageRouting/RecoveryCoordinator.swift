@@ -146,23 +146,29 @@ actor RecoveryCoordinator {
     var life = MessageLifecycle(restoring: unfinished.stage, isWithdrawn: unfinished.isWithdrawn)
     switch life.take(.foundAfterRestart)?.next {
     case .end(.withdrawn):
-      directory.end(messageKey, .withdrawn, saying: "🗑️ \"\(words)\" was withdrawn before it ran.")
+      directory.endMessage(messageKey, .withdrawn, saying: "🗑️ \"\(words)\" was withdrawn before it ran.")
     case .end(let conclusion) where unfinished.stage == .handling:
-      directory.end(
+      directory.endMessage(
         messageKey, conclusion,
         saying: "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.")
     case .end: await reportInterruption(unfinished, words)
-    case .wait: await takeUp(unfinished, words, link)
+    case .wait: await routeAgain(unfinished, words, link)
     default: logger.with(key).error("message \(message.id) was found in a stage from which nothing continues")
     }
   }
 
   /// Routes a message that no agent has, or whose agent's transcript decides.
-  private func takeUp(_ unfinished: UnfinishedMessage, _ words: String, _ link: PluginConnection) async {
+  private func routeAgain(_ unfinished: UnfinishedMessage, _ words: String, _ link: PluginConnection) async {
     let message = unfinished.stored.message
     let key = unfinished.stored.key
     if unfinished.stage == .received, unfinished.stored.isAnswer, CommandLineText(message).isWords {
-      return directory.end(
+      if message.text.isEmpty {
+        return directory.endMessage(
+          key, .refused,
+          saying: "⚠️ pi-relayd was restarted after you pressed a button that no longer had an effect. Nothing was done."
+        )
+      }
+      return directory.endMessage(
         key, .refused,
         saying: "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it "
           + "was meant for the agent, write it again.")
@@ -180,7 +186,7 @@ actor RecoveryCoordinator {
     let key = unfinished.stored.key
     let session = unfinished.session ?? unfinished.stage.session
     guard let session, let session = await sessions.session(session) else {
-      return directory.end(
+      return directory.endMessage(
         key, .interrupted, saying: "❌ \(why) Its session is gone; write it again if it is still wanted.")
     }
     let how = await session.interruption(of: key, why)

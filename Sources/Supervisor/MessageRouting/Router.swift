@@ -72,25 +72,24 @@ package final class Router: PluginEventHandler {
   private let dependencies: Dependencies
   private let taskScope: TaskScope
   private let checkpoints: StreamCheckpoints
-  private let dialogs = QuestionRegistry()
   private let subscriptions: SessionSubscriptions
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
   private let gate: InboundGate
   private let prompts: PromptRouter
-  private let threads: ThreadSessions
-  private let dispatcher: MessageDispatcher
+  private let requests: PluginRequests
   private let recovery: RecoveryCoordinator
   private let presence: PresenceTracker
   private let scheduler: AssistantScheduler
-
-  /// The time that a terminal may take to come back: its daemon or its connection may have been restarted.
-  private static let terminalGrace: Duration = .seconds(60)
+  private let terminals: DetachedTerminals
+  private let unseen: UnseenEvents
+  private let snapshots: RoutingSnapshots
 
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
     let (store, sessions, timeSource) = (dependencies.store, dependencies.sessions, dependencies.timeSource)
     let (redaction, logger) = (dependencies.redaction, dependencies.logger)
+    let questions = QuestionRegistry()
     taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
     checkpoints = StreamCheckpoints(folder: dependencies.home.streams, logger: logger)
     let admission = AdmissionController(dependencies.assistant.settings, timeSource, logger: logger)
@@ -99,24 +98,24 @@ package final class Router: PluginEventHandler {
         store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
         redaction: redaction, checkpoints: checkpoints, logger: logger),
       taskScope: taskScope)
-    subscriptions = SessionSubscriptions(dialogs: dialogs, timeSource: timeSource) { [directory] in
+    subscriptions = SessionSubscriptions(questions: questions, timeSource: timeSource) { [directory] in
       directory.post($0, to: $1)
     }
     bindings = SessionBindings(
       store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, logger: logger)
     gate = InboundGate(
-      store: store, directory: directory, subscriptions: subscriptions, dialogs: dialogs, timeSource: timeSource,
+      store: store, directory: directory, subscriptions: subscriptions, questions: questions, timeSource: timeSource,
       logger: logger)
     prompts = PromptRouter(
       sessions: sessions, bindings: bindings, directory: directory, subscriptions: subscriptions,
       assistant: dependencies.assistant, admission: admission, gate: gate, machineName: dependencies.machine.name,
       clock: timeSource.clock)
-    threads = ThreadSessions(
+    let threads = ThreadSessions(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts,
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
-    dispatcher = MessageDispatcher(
+    let dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
-      subscriptions: subscriptions, dialogs: dialogs, logger: logger)
+      subscriptions: subscriptions, questions: questions, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
       redaction: redaction, logger: logger)
@@ -124,6 +123,17 @@ package final class Router: PluginEventHandler {
       sessions: sessions, directory: directory, subscriptions: subscriptions, redaction: redaction, logger: logger)
     scheduler = AssistantScheduler(
       dependencies.assistant, sessions: sessions, admission: admission, timeSource: timeSource, logger: logger)
+    requests = PluginRequests(
+      store: store, gate: gate, threads: threads,
+      completion: CommandCompletion(dispatcher: dispatcher, clock: timeSource.clock), taskScope: taskScope,
+      logger: logger)
+    terminals = DetachedTerminals(
+      store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, bindings: bindings,
+      timeSource: timeSource, taskScope: taskScope, removeFolders: dependencies.terminalGone, logger: logger)
+    unseen = UnseenEvents(
+      store: store, sessions: sessions, directory: directory, questions: questions, logger: logger)
+    snapshots = RoutingSnapshots(
+      gate: gate, directory: directory, subscriptions: subscriptions, questions: questions, recovery: recovery)
     directory.onArrival { [dispatcher, recovery] arrival, key in
       await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
     }
@@ -141,20 +151,14 @@ package final class Router: PluginEventHandler {
       keys.formUnion(try await store.unfinishedOutbound(of: instance).map(\.record.key))
     }
     checkpoints.sweep(keeping: keys)
-    // Terminals that do not come back within their grace were closed meanwhile.
-    let terminals = try await store.instances().filter { $0.hasPrefix(ConversationKey.terminalPrefix) }
-    guard !terminals.isEmpty else { return }
-    taskScope.add { [self] in
-      guard await dependencies.timeSource.sleep(for: Self.terminalGrace) else { return }
-      for terminal in terminals { await dropTerminal(terminal) }
-    }
+    terminals.expectAll(among: try await store.instances())
   }
 
   /// Runs conversations until `stop`.
   package func run() async {
-    subscriptions.whenEndedUnseen { [unowned self] end, how in taskScope.add { [self] in await endUnseen(end, how) } }
-    subscriptions.whenAskedUnseen { [unowned self] record, key in
-      taskScope.add { [self] in await tellOfQuestion(record, to: key) }
+    subscriptions.whenEndedUnseen { [taskScope, unseen] end, how in taskScope.add { await unseen.ended(end, how) } }
+    subscriptions.whenAskedUnseen { [taskScope, unseen] record, key in
+      taskScope.add { await unseen.asked(record, key) }
     }
     subscriptions.whenChanged { [taskScope, weak presence] in
       guard let presence else { return }
@@ -222,104 +226,15 @@ package final class Router: PluginEventHandler {
   package func disconnected(_ link: PluginConnection) async {
     await dependencies.services.disconnected(link)
     directory.disconnected(link)
-    guard link.isLocal else { return }
-    taskScope.add { [self] in
-      if await dependencies.timeSource.sleep(for: Self.terminalGrace) { await dropTerminal(link.name) }
-    }
-  }
-
-  private func dropTerminal(_ instance: String) async {
-    guard let closed = directory.remove(instance: instance) else { return }
-    for key in closed { subscriptions.drop(key) }
-    dependencies.terminalGone(instance)
-    for session in await dependencies.sessions.awake() { await session.drop(instance: instance) }
-    do {
-      try await dependencies.store.forget(instance: instance)
-      bindings.forget(instance: instance)
-    } catch {
-      dependencies.logger.with("instance", instance).error("that it is gone could not be stored: \(error)")
-    }
+    if link.isLocal { terminals.expect([link.name]) }
   }
 
   package func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) async -> Bool {
     await dependencies.services.mayEnd(link, wake: wake)
   }
 
-  // MARK: - Requests of plugins
-
   package func received(_ request: IncomingRequest, from link: PluginConnection) async {
-    do {
-      // A request that concerns a message, or follows it, does not overtake it.
-      if request.method != MessageReceived.method, gate.isStoring { try await dependencies.store.settled() }
-      switch request.method {
-      case Ping.method: request.reply(Empty())
-      case StateSave.method: try await saveState(request, link)
-      case ProblemReport.method:
-        if link.note(try request.params(ProblemReport.self).problem) {
-          let logger = dependencies.logger.with("instance", link.name)
-          if let problem = link.problem { logger.warning("\(problem)") } else { logger.notice("well again") }
-        }
-        request.reply(Empty())
-      case MessageReceived.method: try gate.receive(request.params(MessageReceived.self), request, link)
-      case MessageEdited.method: try await gate.receive(request.params(MessageEdited.self), request, link)
-      case MessageDeleted.method: try await gate.receive(request.params(MessageDeleted.self), request, link)
-      case CommandInvoked.method: try gate.receive(request.params(CommandInvoked.self), request, link)
-      case ActionInvoked.method: try await gate.receive(request.params(ActionInvoked.self), request, link)
-      case CommandComplete.method:
-        let ask = try request.params(CommandComplete.self)
-        try gate.requireMessenger(link)
-        let completion = CommandCompletion(dispatcher: dispatcher, clock: dependencies.timeSource.clock)
-        // An agent may be asked for it, which must not hold up what people write.
-        taskScope.add { await completion.answer(ask, link, request) }
-      case ConversationClosed.method:
-        try gate.requireMessenger(link)
-        try await threads.closed(request.params(ConversationClosed.self), link)
-        request.reply(Empty())
-      case ConversationReopened.method, ReactionAdded.method: request.reply(Empty())
-      default: throw WireError(.methodNotFound, "there is no method \(request.method)")
-      }
-    } catch let error as WireError {
-      request.fail(error)
-    } catch {
-      dependencies.logger.with("instance", link.name).error("\(request.method) failed: \(error)")
-      request.fail(WireError(.internalError, "it could not be stored; send it again"))
-    }
-  }
-
-  private func saveState(_ request: IncomingRequest, _ link: PluginConnection) async throws {
-    let state = try request.params(StateSave.self).state
-    guard JSONCoding.encode(state).count <= StateSave.maximumBytes else {
-      throw WireError(.invalidParams, "state.save: the state is over \(ByteCount(StateSave.maximumBytes))")
-    }
-    try await dependencies.store.savePluginState(state, of: link.name)
-    request.reply(Empty())
-  }
-
-  // MARK: - Conversations that do not look on
-
-  /// A message has ended in a session that its conversation has turned away from.
-  private func endUnseen(_ end: MessageEnd, _ how: RunEnd) async {
-    if let output = directory[end.key.conversation]?.output {
-      if let why = how.problem {
-        output.post(.report("❌ In the session you left: \(why)", end))
-      } else {
-        output.post(.end(end))
-      }
-      return
-    }
-    do {
-      try await dependencies.store.end(end)
-    } catch {
-      dependencies.logger.with(end.key.conversation).error("that a message has ended could not be stored: \(error)")
-    }
-  }
-
-  /// A session that the conversation has turned away from asks something about a message of it, and waits.
-  private func tellOfQuestion(_ record: PendingQuestion, to key: ConversationKey) async {
-    guard dialogs.record(record.id) != nil,
-      let name = await dependencies.sessions.session(record.session)?.name
-    else { return }
-    directory.post(.askedElsewhere(record, session: name), to: key)
+    await requests.answer(request, from: link)
   }
 
   // MARK: - Status
@@ -351,40 +266,21 @@ package final class Router: PluginEventHandler {
   // MARK: - Upgrade
 
   package struct Snapshot: Codable, Sendable {
-    var conversations: [ConversationHandover]
+    var conversations: [ConversationSnapshot]
     var dialogs: [PendingQuestion]
   }
 
   /// Says nothing more until `resume`.
   ///
   /// - Returns: the work under way, when nothing is being handled at this moment; otherwise `nil`, and the obstacle.
-  package func hold() async -> (handover: Snapshot?, busy: String?) {
-    if gate.isStoring { return (nil, "a message is being stored") }
-    var conversations: [ConversationHandover] = []
-    for (key, context) in directory.all {
-      guard context.inbox.isAwaited,
-        let one = await context.output.hold(
-          context.conversation, session: subscriptions.session(of: key), view: subscriptions.view(of: key))
-      else { return (nil, "conversation \(key)") }
-      conversations.append(one)
-    }
-    return (Snapshot(conversations: conversations, dialogs: dialogs.all), nil)
-  }
+  package func hold() async -> (Snapshot?, obstacle: String?) { await snapshots.takeSnapshot() }
 
-  package func resume() async { for context in directory.all.values { await context.output.resume() } }
+  package func resume() async { await snapshots.resume() }
 
   /// Goes on with what the program before was showing. Messengers need not be connected yet.
   ///
   /// - Parameter running: messages that sessions go on with; before they do.
   package func adopt(_ handover: Snapshot, running: Set<MessageKey>) async throws {
-    let shown = handover.conversations.reduce(into: Set()) { $0.formUnion($1.keys) }
-    try await recovery.read(exceptOf: shown, running)
-    for record in handover.dialogs { dialogs.adopt(record) }
-    for one in handover.conversations {
-      let context = directory.context(
-        one.key, one.conversation, capabilities: one.capabilities, settings: one.settings)
-      await context.output.adopt(one)
-      if let session = one.session { subscriptions.adopt(session, one.key, one.view ?? .init()) }
-    }
+    try await snapshots.adopt(handover, running: running)
   }
 }

@@ -3,7 +3,6 @@ internal import ChatCommands
 internal import Conversations
 internal import Logging
 internal import MessageDelivery
-internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
 internal import RelayModel
@@ -12,22 +11,12 @@ internal import RelayWire
 
 /// The session that each conversation talks to: stored, cached, and shown in the conversation.
 final class SessionBindings: Sendable {
-  private enum Cached {
-    case unbound
-    case bound(String)
-
-    init(_ session: String?) { self = session.map { .bound($0) } ?? .unbound }
-
-    var session: String? { if case .bound(let session) = self { session } else { nil } }
-  }
-
   private let store: any Store
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
   private let logger: Logger
-  /// The bindings that have been looked up; the store has them all.
-  private let cache = Locked<[ConversationKey: Cached]>([:])
+  private let cache = BindingCache()
 
   /// The conversation that the shared main session is bound to; no messenger's instance has such a name.
   static let main = ConversationKey(instance: "main", conversation: "main")
@@ -46,26 +35,21 @@ final class SessionBindings: Sendable {
   // MARK: - Looking up
 
   func lookUp(_ key: ConversationKey) async -> Result<String?, any Error> {
-    if let known = cached(key) { return .success(known.session) }
     do {
-      var stored = try await store.binding(of: key)
-      // Earlier versions let a conversation choose a session that belongs to another.
-      if let id = stored, let session = await sessions.listing(id), !AddressableSessions.permits(session, to: key) {
-        stored = nil
+      let session = try await cache.session(of: key) {
+        let stored = try await store.binding(of: key)
+        // Earlier versions let a conversation choose a session that belongs to another.
+        if let id = stored, let session = await sessions.listing(id), !AddressableSessions.permits(session, to: key) {
+          return nil
+        }
+        return stored
       }
-      return cache.withLock { [stored] cache in
-        // The conversation may have chosen a session meanwhile.
-        if let known = cache[key] { return .success(known.session) }
-        cache[key] = Cached(stored)
-        return .success(stored)
-      }
+      return .success(session)
     } catch {
       logger.with(key).error("its session could not be looked up: \(error)")
       return .failure(error)
     }
   }
-
-  private func cached(_ key: ConversationKey) -> Cached? { cache.withLock { $0[key] } }
 
   /// The id of the session that this conversation talks to; `nil` also where that cannot be read.
   func id(of key: ConversationKey) async -> String? {
@@ -100,8 +84,9 @@ final class SessionBindings: Sendable {
   func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
     let conversation = directory.conversation(key) ?? Conversation(id: key.conversation, kind: .dm)
     do {
-      try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
-      cache.withLock { $0[key] = .bound(session.id) }
+      try await cache.change(key, .bind(session.id)) {
+        try await store.bind(Binding(key: key, conversation: conversation, session: session.id), because: cause)
+      }
     } catch {
       logger.with(key).with("session", session.id).error("the choice of a session could not be stored: \(error)")
     }
@@ -147,7 +132,7 @@ final class SessionBindings: Sendable {
   }
 
   /// Forgets the bindings of an instance that will not be back.
-  func forget(instance: String) { cache.withLock { $0 = $0.filter { $0.key.instance != instance } } }
+  func forget(instance: String) { cache.forget(instance: instance) }
 
   /// Reports whether a message begins a session where there is none.
   func beginsByWriting(_ key: ConversationKey) -> Bool {
@@ -158,10 +143,8 @@ final class SessionBindings: Sendable {
   /// - Parameter session: unbinds only from this one; `nil`: from any.
   private func storeNoSession(of key: ConversationKey, from session: String? = nil) async {
     do {
-      try await store.unbind(key, from: session)
-      cache.withLock { cache in
-        // The conversation may have turned to another session meanwhile.
-        if session == nil || cache[key]?.session == session { cache[key] = .unbound }
+      try await cache.change(key, session.map { .unbindFrom($0) } ?? .unbind) {
+        try await store.unbind(key, from: session)
       }
     } catch {
       logger.with(key).error("that it talks to no session could not be stored: \(error)")

@@ -232,7 +232,7 @@ package actor PluginRegistry {
   package func hold() async -> (handover: Snapshot?, busy: String?) {
     var handover = Snapshot()
     for instance in instances.values {
-      switch await instance.hold() {
+      switch await instance.takeSnapshot() {
       case .notRunning: break
       case .ready(let plugin): handover.plugins.append(plugin)
       case .busy: return (nil, instance.name)

@@ -186,11 +186,11 @@ package actor PluginSupervisor {
     guard case .starting = lifecycle.state else { return .notConnected }
     let generation = lifecycle.generation
     let clock = dependencies.timeSource.clock
-    let handover = adopted
+    let snapshot = adopted
     adopted = nil
     let process: PluginProcess
     do {
-      process = try launch(handover)
+      process = try launch(snapshot)
     } catch SpawnError.postponed {
       return .notConnected
     } catch {
@@ -209,8 +209,8 @@ package actor PluginSupervisor {
     }
     let handshake = PluginHandshake(
       specification: specification, dependencies: dependencies, limit: Self.handshakeLimit)
-    if let handover {
-      return await serve(handshake.link(handover.about, process), process, problem: handover.problem, generation)
+    if let snapshot {
+      return await serve(handshake.link(snapshot.about, process), process, problem: snapshot.problem, generation)
     }
     switch await handshake.perform(with: process) {
     case .failure(let ending):
@@ -224,11 +224,11 @@ package actor PluginSupervisor {
     }
   }
 
-  private func launch(_ handover: PluginSnapshot?) throws -> PluginProcess {
+  private func launch(_ snapshot: PluginSnapshot?) throws -> PluginProcess {
     let home = dependencies.home
     try home.makePrivate(home.spool(name))
     try home.makePrivate(home.data(name))
-    if let handover { return try PluginProcess(adopting: handover, dependencies) }
+    if let snapshot { return try PluginProcess(adopting: snapshot, dependencies) }
     return try PluginProcess(specification, dependencies)
   }
 
@@ -242,38 +242,14 @@ package actor PluginSupervisor {
     let actions = handle(.connected(generation))
     let audience = dependencies.audience
     await audience.connected(link)
-    let timeSource = dependencies.timeSource
-    let silence = PluginSilence(link: link, process: process, timeSource: timeSource)
-    let why = await withTaskGroup(of: String?.self) { group in
-      // On the loop, where requests arrive: a message is on its way to the disk without another thread being woken.
-      group.addTask(executorPreference: EventLoop.shared) {
-        for await request in process.peer.requests {
-          await audience.received(request, from: link)
-        }
-        // The output has ended: normally because the process has.
-        return await process.explainEnd(within: .seconds(2), clock: timeSource.clock)
-      }
-      group.addTask { [self] in
-        await perform(actions)
-        await silence.watch()
-        return nil
-      }
-      if link.isOnDemand {
-        group.addTask { [self, signals] in
-          // From the question on it may be called, before it has ended even.
-          let wake: @Sendable () -> Void = { signals.post(.needed(generation)) }
-          guard await silence.becomesIdle({ await audience.mayEnd(link, wake: wake) }) else { return nil }
-          await endIdle(generation)
-          return nil
-        }
-      }
-      var why: String?
-      while why == nil, let next = await group.next() { why = next }
-      group.cancelAll()
-      return why ?? "unknown reason"
-    }
+    let service = PluginService(
+      link: link, process: process, audience: audience, timeSource: dependencies.timeSource)
+    let why = await service.run(
+      // From the question on it may be called, before it has ended even.
+      needed: { [signals] in signals.post(.needed(generation)) }, idle: { [self] in await endIdle(generation) },
+      meanwhile: { [self] in await perform(actions) })
     process.peer.close()
-    await process.child.tearDown([], clock: timeSource.clock)
+    await process.child.tearDown([], clock: dependencies.timeSource.clock)
     let sleeps = lifecycle.state == .stopping(.idle)
     // A plugin that sleeps can still be called.
     if !sleeps { await audience.disconnected(link) }
@@ -307,14 +283,14 @@ package actor PluginSupervisor {
 
   // MARK: - Upgrade
 
-  enum Hold: Sendable {
+  enum SnapshotResult: Sendable {
     case notRunning
     case ready(PluginSnapshot)
     case busy
   }
 
   /// Hears nothing more of it until `resume`.
-  func hold() async -> Hold {
+  func takeSnapshot() async -> SnapshotResult {
     guard let process else { return adopted == nil ? .notRunning : .busy }
     guard let link = process.link, let peer = await process.peer.hold(),
       let (errors, heldErrors) = await process.log.hold(), self.process === process, !process.child.hasEnded

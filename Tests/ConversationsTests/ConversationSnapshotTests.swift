@@ -5,27 +5,27 @@ import Testing
 
 @testable import Conversations
 
-@Suite struct ConversationHandoverTests {
+@Suite struct ConversationSnapshotTests {
   @Test func `the next program is given all that is under way`() throws {
     let key = ConversationKey(instance: "i", conversation: "c")
     let sent = { (name: String) in MessageSender.Sent(key: "key-\(name)", message: name) }
     var answer = AnswerBuffer()
     answer.append("half")
-    answer.begin(sent("answer"), showing: "half", mark: MessageSender.repeatMark, grows: true)
+    answer.beginMessage(sent("answer"), showing: "half", mark: MessageSender.repeatMark, grows: true)
     var tools = ToolProgress()
-    tools.start("1", FormatTool.Call(name: "bash", arguments: .null))
+    tools.startTool("1", FormatTool.Call(name: "bash", arguments: .null))
     tools.show("1", sent("tool"))
     var questions = ShownQuestions()
     questions.show("q", sent("question"))
     var display = RunDisplay()
     let elsewhere = ConversationKey(instance: "i", conversation: "elsewhere")
-    display.begin(MessageKey(conversation: elsewhere, id: "1"), text: "hello", in: key)
+    display.beginRun(MessageKey(conversation: elsewhere, id: "1"), text: "hello", in: key)
     display.becomeIncomplete()
-    let handover = ConversationHandover(
+    let handover = ConversationSnapshot(
       key: key, conversation: Conversation(id: "c", kind: .dm), session: "s", view: nil, capabilities: Capabilities(),
       settings: ConversationOutput.Settings(), answer: answer, tools: tools, questions: questions, display: display)
     #expect(handover.keys == ["key-answer", "key-tool", "key-question"])
-    let next = try JSONCoding.decode(ConversationHandover.self, from: try JSONCoding.encode(handover))
+    let next = try JSONCoding.decode(ConversationSnapshot.self, from: try JSONCoding.encode(handover))
     #expect(next.answer == answer)
     #expect(next.tools == tools)
     #expect(next.questions == questions)

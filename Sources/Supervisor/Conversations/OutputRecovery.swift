@@ -5,15 +5,25 @@ internal import RelayStore
 internal import RelayText
 internal import RelayWire
 
-// Completes the output that an earlier daemon left unfinished in this conversation: nothing stays half shown.
-extension ConversationOutput {
-  func resume(_ unfinished: UnfinishedOutbound) async {
+/// Completes the output that an earlier daemon left unfinished in one conversation: nothing stays half shown.
+///
+/// A part of the conversation's output, in whose isolation its methods run.
+struct OutputRecovery {
+  let delivery: MessageSender
+  let services: Services
+  let checkpoints: StreamCheckpoints
+  let notices: NoticeSender
+  let files: FileSender
+  let answer: AnswerPresenter
+  let questions: QuestionPresenter
+
+  func complete(_ unfinished: UnfinishedOutbound, in profile: MessengerProfile) async {
     switch unfinished.record.request {
     case .message(let message) where unfinished.record.isOpen && message.role != .answer:
       // The tool, compaction or retry that it told of is gone.
       guard let sent = await found(unfinished) else { return }
-      await remove(sent)
-    case .message where unfinished.record.isOpen: await completeGrowing(unfinished)
+      await delivery.remove(sent)
+    case .message where unfinished.record.isOpen: await completeGrowing(unfinished, in: profile)
     case .dialog(let dialog):
       // The agent that asked is gone, and its question with it.
       guard let sent = await found(unfinished) else { return }
@@ -22,13 +32,14 @@ extension ConversationOutput {
           TextSanitizer.line(String($0).replacing("**", with: "").replacing("❓ ", with: ""), limit: 200)
         } ?? ""
       let text = "✖ The question was withdrawn, because pi-relayd was restarted: \(title)"
-      await delivery.closeDialog(dialog.dialog, shown: sent, text: text, below: below(text))
+      await questions.close(dialog.dialog, sent, text: text, in: profile)
     case .file(let file):
       // A restored database may name files that have gone since.
       if await !delivery.resend(unfinished) {
-        await tellGivenUp("\(TextSanitizer.line(file.name)) could not be shown here; the session has it.")
+        await notices.tellGivenUp(
+          "\(TextSanitizer.line(file.name)) could not be shown here; the session has it.", in: profile)
       }
-      await removeSpooled(file.path)
+      await files.remove(file.path)
     default:
       // Its words are in its record.
       checkpoints.remove(unfinished.record.key)
@@ -37,17 +48,17 @@ extension ConversationOutput {
   }
 
   private func found(_ unfinished: UnfinishedOutbound) async -> MessageSender.Sent? {
-    if let sent = await delivery.whereabouts(of: unfinished) { return sent }
-    if !Task.isCancelled { delivery.settle(unfinished.record.key, .abandoned) }
+    if let sent = await delivery.locate(unfinished) { return sent }
+    if !Task.isCancelled { delivery.settleSend(unfinished.record.key, .abandoned) }
     return nil
   }
 
   /// Brings a growing message to its end, with all that it was made to show.
-  private func completeGrowing(_ unfinished: UnfinishedOutbound) async {
+  private func completeGrowing(_ unfinished: UnfinishedOutbound, in profile: MessengerProfile) async {
     var record = unfinished.record
     guard let saved = checkpoints.load(record.key), !saved.text.isEmpty else { return await leaveAsShown(unfinished) }
     if record.hasKeyOnly, unfinished.message == nil {
-      guard let first = await recordWords(saved.text, of: unfinished) else { return }
+      guard let first = await recordWords(saved.text, of: unfinished, in: profile) else { return }
       record = first
     }
     var sent = unfinished.message.map { MessageSender.Sent(key: record.key, message: $0) }
@@ -68,7 +79,9 @@ extension ConversationOutput {
   /// An earlier version recorded the key of an answer before its words. They are recorded under that key now.
   ///
   /// - Returns: the message that is to be completed; nil where nothing is left to do, or nothing can be stored.
-  private func recordWords(_ text: String, of unfinished: UnfinishedOutbound) async -> OutboundRecord? {
+  private func recordWords(
+    _ text: String, of unfinished: UnfinishedOutbound, in profile: MessengerProfile
+  ) async -> OutboundRecord? {
     await services.waitForFormatter()
     let key = unfinished.record.key
     let pieces = await answer.render(text, final: true, in: profile)
@@ -90,7 +103,7 @@ extension ConversationOutput {
     let record = unfinished.record
     checkpoints.remove(record.key)
     if unfinished.message != nil { return delivery.store.scheduleCloseOutbound(record.key) }
-    if record.hasKeyOnly { return delivery.settle(record.key, .abandoned) }
+    if record.hasKeyOnly { return delivery.settleSend(record.key, .abandoned) }
     _ = await delivery.resend(UnfinishedOutbound(record: record.complete, tries: unfinished.tries))
   }
 }

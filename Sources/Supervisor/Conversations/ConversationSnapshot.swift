@@ -2,7 +2,7 @@ package import RelayModel
 package import RelayWire
 
 /// The state of what a conversation is showing, for the next program of this process.
-package struct ConversationHandover: Codable, Sendable {
+package struct ConversationSnapshot: Codable, Sendable {
   package var key: ConversationKey
   package var conversation: Conversation
   /// The session it watches, and the part of it that it is shown.

@@ -7,22 +7,17 @@ import Testing
 
 @testable import MessageDelivery
 
-@Suite struct CarryOutTests {
-  private func delivery(_ folder: TemporaryFolder) throws -> MessageSender {
-    MessageSender(
-      conversation: ConversationKey(instance: "i", conversation: "c"), holder: ConnectionSlot(),
-      store: try SQLiteStore(path: "\(folder.path)/store"), timeSource: TimeSource(clock: ImpatientClock()),
-      settings: Config.DeliverySettings(), logger: .lines { _ in })
-  }
-
+@Suite struct AttemptRunnerTests {
   /// Carries out an attempt whose tries are answered like this.
   private func carryOut(
     _ kind: DeliveryAttempt.Kind, limit: Int? = nil, _ answers: [DeliveryAttempt.Answer?]
-  ) async throws -> MessageSender.End {
+  ) async throws -> AttemptRunner.End {
     let folder = try TemporaryFolder()
-    let delivery = try delivery(folder)
+    let attempts = AttemptRunner(
+      store: try SQLiteStore(path: "\(folder.path)/store"), timeSource: TimeSource(clock: ImpatientClock()),
+      maximumTries: Config.DeliverySettings().attempts)
     var answers = answers[...]
-    let end = await delivery.carryOut(delivery.attempt(kind, limit: limit)) { _ in answers.removeFirst() }
+    let end = await attempts.run(attempts.attempt(kind, limit: limit)) { _ in answers.removeFirst() }
     #expect(answers.isEmpty)
     return end
   }

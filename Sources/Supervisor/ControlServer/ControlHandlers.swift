@@ -1,0 +1,34 @@
+package import PluginRuntime
+
+extension ControlServer {
+  /// The daemon's own part of the answers.
+  package struct Handlers: Sendable {
+    package let status: @Sendable () async -> DaemonStatus
+    package let plugin: @Sendable (String, PluginRegistry.Change) async -> String?
+    package let reload: @Sendable () async -> [String]
+    /// Answers what is in the way; where nothing is, it does not return.
+    package let upgrade: @Sendable (String) async -> String
+    package let stop: @Sendable () -> Void
+    package let audience: any PluginEventHandler
+    /// Processes of agents, whose descendants may not command the daemon that supervises them.
+    package let agents: @Sendable () async -> Set<Int32>
+
+    package init(
+      status: @escaping @Sendable () async -> DaemonStatus,
+      plugin: @escaping @Sendable (String, PluginRegistry.Change) async -> String?,
+      reload: @escaping @Sendable () async -> [String],
+      upgrade: @escaping @Sendable (String) async -> String,
+      stop: @escaping @Sendable () -> Void,
+      audience: any PluginEventHandler,
+      agents: @escaping @Sendable () async -> Set<Int32>
+    ) {
+      self.status = status
+      self.plugin = plugin
+      self.reload = reload
+      self.upgrade = upgrade
+      self.stop = stop
+      self.audience = audience
+      self.agents = agents
+    }
+  }
+}
