@@ -218,6 +218,9 @@ package final class Daemon: Sendable {
     await withTaskGroup(of: Void.self) { group in
       // On the loop, where what sessions and conversations begin is begun without another thread being woken.
       group.addTask(executorPreference: EventLoop.shared) { await sessions.run() }
+      group.addTask {
+        do { try await store.check() } catch { logger.error("\(error)") }
+      }
       group.addTask { await Self.forgetOldWork(in: store, after: config.storage.keep, timeSource, logger) }
       group.addTask(executorPreference: EventLoop.shared) { await router.run() }
       group.addTask { await control.run() }
@@ -268,7 +271,7 @@ package final class Daemon: Sendable {
       let deliveries = try await store.deliveryCounts().map {
         DeliveryStatus(instance: $0.instance, waiting: $0.waiting, failed: $0.failed, lastFailure: $0.lastFailure)
       }
-      return (deliveries, [])
+      return (deliveries, [store.failure].compactMap { $0.map { "\($0)" } })
     } catch {
       return ([], ["\(error)"])
     }

@@ -63,7 +63,8 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   private let database: OpaquePointer
-  private var statements: [String: OpaquePointer] = [:]
+  /// By their text.
+  private(set) var statements: [String: OpaquePointer] = [:]
 
   /// - Parameter creates: makes the database where there is none.
   init(path: String, creates: Bool = true) throws(SQLiteError) {
@@ -145,6 +146,9 @@ final class SQLiteConnection: @unchecked Sendable {
       throw error
     }
   }
+
+  /// Ends the statements that run, each with an error; from any thread.
+  func interrupt() { sqlite3_interrupt(database) }
 
   private func run(_ sql: String, _ values: [Value], _ each: (Row) -> Void) throws(SQLiteError) {
     let statement = try prepared(sql)
