@@ -156,10 +156,7 @@ package final class Router: PluginEventHandler {
     subscriptions.whenAskedUnseen { [unowned self] record, key in
       taskScope.add { [self] in await tellOfQuestion(record, to: key) }
     }
-    subscriptions.whenChanged { [taskScope, weak presence] in
-      guard let presence else { return }
-      taskScope.add { await presence.update() }
-    }
+    subscriptions.whenChanged { [weak presence] in presence?.scheduleUpdate() }
     await taskScope.run()
   }
 

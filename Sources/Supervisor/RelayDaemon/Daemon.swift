@@ -70,6 +70,9 @@ package final class Daemon: Sendable {
 
   /// Runs until asked to stop.
   package func run() async throws {
+    // A start reads all sleeping sessions, and a status does: what that takes goes back to the system, where the C library
+    // would keep ever more by itself.
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024)
     let home = options.home
     try home.prepare()
     let handover = options.handover

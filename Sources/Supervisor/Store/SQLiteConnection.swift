@@ -105,13 +105,13 @@ final class SQLiteConnection: @unchecked Sendable {
     try run(sql, []) { body($0.values) }
   }
 
-  /// Answers what `read` makes of each row.
-  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws -> [Result] {
+  /// Answers what `read` makes of each row; nothing for a row of which it makes nothing.
+  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result?) throws -> [Result] {
     var results: [Result] = []
     var failure: (any Error)?
     try run(sql, values) { row in
       guard failure == nil else { return }
-      do { results.append(try read(row)) } catch { failure = error }
+      do { if let result = try read(row) { results.append(result) } } catch { failure = error }
     }
     if let failure { throw failure }
     return results

@@ -151,7 +151,7 @@ extension SQLiteStore: Store {
             restored: key, try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
             MessageSettled.Outcome(rawValue: row.text(3)) ?? .handled)
         }
-      }.compactMap(\.self)
+      }
     }
   }
 
@@ -212,7 +212,7 @@ extension SQLiteStore: Store {
               code: row.integer(2), session: row.optionalText(3), entryBefore: row.optionalText(4)),
             session: row.optionalText(3), isWithdrawn: row.integer(7) != 0)
         }
-      }.compactMap(\.self)
+      }
     }
   }
 

@@ -164,7 +164,7 @@ extension SQLiteStore {
               request: try OutboundRecord.Request(code: row.integer(2), row.blob(3))),
             message: row.optionalText(4), tries: SendTries(failed: row.integer(5), wait: .seconds(left)))
         }
-      }.compactMap(\.self)
+      }
     }
   }
 
