@@ -118,10 +118,16 @@ extension SQLiteStore {
 
   package func instances() async throws -> Set<String> {
     try await read { connection in
+      // From each bound instance to the next: thousands of conversations may be bound.
       Set(
         try connection.rows(
           """
-          SELECT instance FROM binding UNION SELECT instance FROM message WHERE endedAt IS NULL
+          WITH RECURSIVE bound (instance) AS (
+            SELECT min(instance) FROM binding
+            UNION ALL SELECT (SELECT min(instance) FROM binding WHERE instance > bound.instance) FROM bound
+              WHERE instance IS NOT NULL)
+          SELECT instance FROM bound WHERE instance IS NOT NULL
+          UNION SELECT instance FROM message WHERE endedAt IS NULL
           UNION SELECT instance FROM outbound WHERE settledAt IS NULL OR isOpen
           """
         ) { $0.text(0) })
