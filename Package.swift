@@ -431,7 +431,9 @@ let package = Package(
       name: "RelayConfigTests", dependencies: ["RelayConcurrency", "RelayConfig", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
-      dependencies: ["RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport"],
+      dependencies: [
+        "CSQLite", "RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "RelayConcurrencyTests", dependencies: ["RelayConcurrency", "TestSupport"], swiftSettings: strict),

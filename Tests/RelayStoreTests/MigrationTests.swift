@@ -125,6 +125,20 @@ import Testing
     #expect(try await store.keepNotice("another"))
   }
 
+  @Test func `version 10`() async throws {
+    try make(
+      version: 10,
+      Self.firstRows + """
+        UPDATE outbound SET isOpen = 1 WHERE key = 'k1';
+        INSERT INTO outbound (key, instance, conversation, kind, result, detail, settledAt) VALUES
+          ('k3', 'm', 'c', 0, 1, 'too long', 5), ('k4', 'm', 'c', 0, 1, 'gone', 6);
+        """)
+    try await expectEverything()
+    let store = try SQLiteStore(path: path)
+    #expect(
+      try await store.deliveryCounts() == [DeliveryCount(instance: "m", waiting: 1, failed: 2, lastFailure: "gone")])
+  }
+
   @Test func `the key of an answer without its words is replaced by the words`() async throws {
     try make(
       version: 6,

@@ -42,7 +42,9 @@ import Testing
     try await fill()
     try damage(pageOf: #""id":"200""#)
     let before = folder.read("relay.db")
-    #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
+    let damaged = try SQLiteStore(path: path)
+    await #expect(throws: StoreError.self) { try await damaged.check() }
+    await damaged.close()
     let report = try Salvage.repair(path, stamp: "now")
     #expect(report.aside == path + ".damaged-now")
     #expect(folder.read("relay.db.damaged-now") == before)

@@ -84,25 +84,48 @@ import Testing
     #expect(try connection.rows("SELECT count(*) FROM t") { $0.integer(0) } == [0])
   }
 
-  @Test func `a torn file is told at the start and left as it is`() async throws {
+  /// A database of 200 messages, a page of which is gone.
+  private func makeTorn() async throws {
     let store = try SQLiteStore(path: path)
     for number in 0..<200 { _ = try await store.accept(message("\(number)"), state: nil) }
     await store.close()
-    try SQLiteConnection(path: path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    // A page in the middle is gone.
     let file = open(path, O_WRONLY | O_CLOEXEC)
     let nothing = [UInt8](repeating: 0, count: 4_096)
-    #expect(pwrite(file, nothing, nothing.count, 4_096 * 6) == nothing.count)
+    #expect(pwrite(file, nothing, nothing.count, 4_096 * 8) == nothing.count)
     close(file)
+  }
+
+  @Test func `a torn file is told by the check, and nothing more is stored in it`() async throws {
+    try await makeTorn()
     let before = folder.read("relay.db")
-    do {
-      _ = try SQLiteStore(path: path)
-      Issue.record("it was opened")
-    } catch {
-      #expect(error.description.contains("\(path) is damaged"), "\(error)")
-      #expect(error.description.contains("pi-relayd doctor --repair"))
-    }
+    let store = try SQLiteStore(path: path)
+    #expect(store.failure == nil)
+    let error = await failure { try await store.check() }
+    #expect(error?.description.contains("\(path) is damaged") == true, "\(String(describing: error))")
+    #expect(error?.description.contains("pi-relayd doctor --repair") == true)
+    #expect(store.failure == error)
+    #expect(await failure { _ = try await store.accept(message("new"), state: nil) } == error)
+    await store.close()
     #expect(folder.read("relay.db") == before)
+  }
+
+  @Test func `a torn file of an earlier version is left as it is`() async throws {
+    try await makeTorn()
+    try SQLiteConnection(path: path).execute("PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)")
+    let before = folder.read("relay.db")
+    let error = await failure { _ = try SQLiteStore(path: path) }
+    #expect(error?.description.contains("\(path) is damaged") == true, "\(String(describing: error))")
+    #expect(folder.read("relay.db") == before)
+  }
+
+  @Test func `a check finds nothing wrong with a whole file, or ends with its task`() async throws {
+    let store = try SQLiteStore(path: path)
+    _ = try await store.accept(message("1"), state: nil)
+    try await store.check()
+    let check = Task { try await store.check() }
+    check.cancel()
+    try await check.value
+    #expect(store.failure == nil)
   }
 
   @Test func `a store that is closed refuses`() async throws {

@@ -18,7 +18,8 @@ package import SessionStates
 package actor SessionRegistry {
   private enum Entry {
     case awake(Session)
-    case asleep(SessionRecord)
+    /// Indirect: there may be thousands, and free places in the table are as large as used ones.
+    indirect case asleep(SessionRecord)
   }
 
   private let ordinaryProfile: SessionProfile
@@ -91,7 +92,7 @@ package actor SessionRegistry {
   private func list(_ record: SessionRecord, _ entry: Entry) {
     entries[record.id] = entry
     order.append(record.id)
-    names[record.id] = record.name
+    if case .awake = entry { names[record.id] = record.name }
   }
 
   private func unlist(_ id: String) {
@@ -143,12 +144,17 @@ package actor SessionRegistry {
     }
   }
 
+  /// Of the sessions that are awake.
   private var names: [String: String] = [:]
+
+  private func name(of id: String) -> String? {
+    if case .asleep(let record)? = entries[id] { record.name } else { names[id] }
+  }
 
   /// A number in a name must not tell of sessions that the conversation is not to know of.
   private func freeName(_ wish: String, seenFrom conversation: ConversationKey?) -> String {
     let wish = TextSanitizer.line(wish, limit: 48)
-    let taken = Set(AddressableSessions(from: conversation, among: all()).sessions.compactMap { names[$0.id] })
+    let taken = Set(AddressableSessions(from: conversation, among: all()).sessions.compactMap { name(of: $0.id) })
     guard taken.contains(wish) else { return wish }
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
@@ -181,6 +187,7 @@ package actor SessionRegistry {
     case .asleep(let record):
       let session = make(record, isRestored: true, emitOfRestored)
       entries[id] = .awake(session)
+      names[id] = record.name
       return session
     }
   }

@@ -12,26 +12,34 @@ package final class SessionSubscriptions: Sendable {
     case ownRuns
   }
 
+  /// The one session that a conversation watches.
+  private struct Watch {
+    let session: String
+    let scope: Scope
+  }
+
   private struct Watched {
-    var scopes: [ConversationKey: Scope] = [:]
+    /// The conversations that watch it: nearly always one, for which an array is much smaller than a set.
+    var watchers: [ConversationKey] = []
     /// Where the messages of the run in progress came from; between runs, of the last.
     var origins: Set<ConversationKey> = []
-
-    func shows(_ key: ConversationKey) -> Bool {
-      scopes[key].map { $0 == .everything || origins.contains(key) } ?? false
-    }
   }
 
   private struct State {
     var watched: [String: Watched] = [:]
-    /// The one session that each conversation watches.
-    var sessions: [ConversationKey: String] = [:]
+    var watches: [ConversationKey: Watch] = [:]
+
+    func shows(_ session: String, to key: ConversationKey) -> Bool {
+      guard let watch = watches[key], watch.session == session else { return false }
+      return watch.scope == .everything || watched[session]?.origins.contains(key) == true
+    }
 
     /// - Returns: the session that the conversation watched before.
     mutating func set(_ key: ConversationKey, _ session: String, _ scope: Scope) -> String? {
-      let before = sessions.updateValue(session, forKey: key)
-      if let before, before != session { watched[before]?.scopes[key] = nil }
-      watched[session, default: Watched()].scopes[key] = scope
+      let before = watches.updateValue(Watch(session: session, scope: scope), forKey: key)?.session
+      guard before != session else { return before }
+      if let before { watched[before]?.watchers.removeAll { $0 == key } }
+      watched[session, default: Watched()].watchers.append(key)
       return before
     }
   }
@@ -77,15 +85,15 @@ package final class SessionSubscriptions: Sendable {
 
   /// The sessions that an instance's conversations watch.
   package func sessions(watchedFrom instance: String) -> Set<String> {
-    state.withLock { state in Set(state.sessions.lazy.filter { $0.key.instance == instance }.map(\.value)) }
+    state.withLock { state in Set(state.watches.lazy.filter { $0.key.instance == instance }.map(\.value.session)) }
   }
 
   /// The conversation watches this session, and no other any more.
   package func watch(_ session: String, _ key: ConversationKey, _ scope: Scope) {
     let (hasMoved, isNew) = state.withLock { state in
-      let known = state.watched[session]?.shows(key) == true
+      let known = state.shows(session, to: key)
       let before = state.set(key, session, scope)
-      return (before != nil && before != session, !known && state.watched[session]?.shows(key) == true)
+      return (before != nil && before != session, !known && state.shows(session, to: key))
     }
     if hasMoved || isNew { noteChange() }
     if hasMoved { post(.detached, key) }
@@ -115,19 +123,18 @@ package final class SessionSubscriptions: Sendable {
 
   package func view(of key: ConversationKey) -> View {
     state.withLock { state in
-      guard let session = state.sessions[key], let one = state.watched[session], let scope = one.scopes[key] else {
-        return View()
-      }
-      return View(scope: scope, isOrigin: one.origins.contains(key))
+      guard let watch = state.watches[key] else { return View() }
+      return View(scope: watch.scope, isOrigin: state.watched[watch.session]?.origins.contains(key) == true)
     }
   }
 
-  package func session(of key: ConversationKey) -> String? { state.withLock { $0.sessions[key] } }
+  package func session(of key: ConversationKey) -> String? { state.withLock { $0.watches[key]?.session } }
 
   /// The conversation is gone for good.
   package func drop(_ key: ConversationKey) {
     state.withLock { state in
-      if let session = state.sessions.removeValue(forKey: key) { state.watched[session]?.scopes[key] = nil }
+      guard let watch = state.watches.removeValue(forKey: key) else { return }
+      state.watched[watch.session]?.watchers.removeAll { $0 == key }
     }
     noteChange()
   }
@@ -136,8 +143,8 @@ package final class SessionSubscriptions: Sendable {
   package func forget(_ session: String) -> [ConversationKey] {
     defer { noteChange() }
     return state.withLock { state in
-      let keys = state.watched.removeValue(forKey: session).map { Array($0.scopes.keys) } ?? []
-      for key in keys { state.sessions[key] = nil }
+      let keys = state.watched.removeValue(forKey: session)?.watchers ?? []
+      for key in keys { state.watches[key] = nil }
       return keys
     }
   }
@@ -146,8 +153,8 @@ package final class SessionSubscriptions: Sendable {
   private func post(_ item: OutputEvent, to session: String, about message: MessageKey? = nil) {
     // Within the lock: a conversation that turns away is shown nothing more of this session.
     state.withLock { state in
-      guard let one = state.watched[session] else { return }
-      for key in one.scopes.keys where one.shows(key) || key == message?.conversation { post(item, key) }
+      for key in state.watched[session]?.watchers ?? []
+      where state.shows(session, to: key) || key == message?.conversation { post(item, key) }
     }
   }
 
@@ -205,12 +212,12 @@ package final class SessionSubscriptions: Sendable {
   }
 
   private func isWatched(_ session: String, by key: ConversationKey) -> Bool {
-    state.withLock { $0.sessions[key] == session }
+    state.withLock { $0.watches[key]?.session == session }
   }
 
   /// The conversation is shown what happens in the session now.
   package func shows(_ session: String, to key: ConversationKey) -> Bool {
-    state.withLock { $0.watched[session]?.shows(key) == true }
+    state.withLock { $0.shows(session, to: key) }
   }
 
   /// The question that these words, written in a conversation now, answer.

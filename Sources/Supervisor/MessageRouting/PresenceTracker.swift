@@ -29,6 +29,7 @@ actor PresenceTracker {
   private let redaction: Redactor
   private let logger: Logger
   private var activities: [String: Activity] = [:]
+  private let isScheduled = Locked(false)
 
   /// Of the longest name and the longest model, in characters.
   private static let maximumActivityLength = 132
@@ -43,6 +44,19 @@ actor PresenceTracker {
     self.subscriptions = subscriptions
     self.redaction = redaction
     self.logger = logger
+  }
+
+  /// Looks again soon, once for changes that come together: a start brings thousands.
+  nonisolated func scheduleUpdate() {
+    let isFirst = isScheduled.withLock { isScheduled in
+      defer { isScheduled = true }
+      return !isScheduled
+    }
+    guard isFirst else { return }
+    directory.taskScope.add { [self] in
+      isScheduled.withLock { $0 = false }
+      await update()
+    }
   }
 
   /// Looks again which activity each messenger's bot is to show.

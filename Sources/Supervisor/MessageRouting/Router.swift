@@ -160,10 +160,7 @@ package final class Router: PluginEventHandler {
     subscriptions.whenAskedUnseen { [taskScope, unseen] record, key in
       taskScope.add { await unseen.asked(record, key) }
     }
-    subscriptions.whenChanged { [taskScope, weak presence] in
-      guard let presence else { return }
-      taskScope.add { await presence.update() }
-    }
+    subscriptions.whenChanged { [weak presence] in presence?.scheduleUpdate() }
     await taskScope.run()
   }
 

@@ -81,6 +81,9 @@ final class CommitQueue: Sendable {
     add(Write(body, then))
   }
 
+  /// The error after which nothing more is written.
+  var failure: StoreError? { state.withLock { $0.failure } }
+
   /// Takes nothing more, because of this.
   func stop(after failure: StoreError) {
     state.withLock { state in
@@ -146,7 +149,7 @@ final class CommitQueue: Sendable {
   }
 
   private func commit(_ batch: [any Pending]) -> StoreError? {
-    if let failure = state.withLock({ $0.failure }) { return failure }
+    if let failure { return failure }
     do {
       try connection.transaction {
         for write in batch { try write.run(connection, path, isAlone: batch.count == 1) }

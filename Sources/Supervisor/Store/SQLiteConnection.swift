@@ -63,7 +63,8 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   private let database: OpaquePointer
-  private var statements: [String: OpaquePointer] = [:]
+  /// By their text.
+  private(set) var statements: [String: OpaquePointer] = [:]
 
   /// - Parameter creates: makes the database where there is none.
   init(path: String, creates: Bool = true) throws(SQLiteError) {
@@ -104,13 +105,13 @@ final class SQLiteConnection: @unchecked Sendable {
     try run(sql, []) { body($0.values) }
   }
 
-  /// Answers what `read` makes of each row.
-  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws -> [Result] {
+  /// Answers what `read` makes of each row; nothing for a row of which it makes nothing.
+  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result?) throws -> [Result] {
     var results: [Result] = []
     var failure: (any Error)?
     try run(sql, values) { row in
       guard failure == nil else { return }
-      do { results.append(try read(row)) } catch { failure = error }
+      do { if let result = try read(row) { results.append(result) } } catch { failure = error }
     }
     if let failure { throw failure }
     return results
@@ -145,6 +146,9 @@ final class SQLiteConnection: @unchecked Sendable {
       throw error
     }
   }
+
+  /// Ends the statements that run, each with an error; from any thread.
+  func interrupt() { sqlite3_interrupt(database) }
 
   private func run(_ sql: String, _ values: [Value], _ each: (Row) -> Void) throws(SQLiteError) {
     let statement = try prepared(sql)

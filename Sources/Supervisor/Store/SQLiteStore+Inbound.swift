@@ -2,68 +2,6 @@ internal import Logging
 package import RelayModel
 package import RelayWire
 
-extension MessageStage {
-  /// How it is written down. Never renumbered.
-  var code: Int {
-    switch self {
-    case .received: 0
-    case .handling: 1
-    case .dispatching: 2
-    case .accepted: 3
-    case .settled: 10
-    case .interrupted: 11
-    case .dropped: 12
-    }
-  }
-
-  /// The stored end of the transcript before it.
-  var entryBefore: String? { if case .dispatching(_, let position) = self { position.entry } else { nil } }
-
-  init(code: Int, session: String?, entryBefore: String?) throws {
-    switch code {
-    case 0: self = .received
-    case 1: self = .handling
-    case 2: self = .dispatching(session: session ?? "", after: TranscriptPosition(entry: entryBefore))
-    case 3: self = .accepted(session: session ?? "")
-    case 10: self = .settled
-    case 11: self = .interrupted
-    case 12: self = .dropped
-    default: throw StoreError("a message is in stage \(code), which this version does not know")
-    }
-  }
-}
-
-extension TranscriptPosition {
-  /// How it is written down: nothing where it is unknown, an empty text for an empty transcript.
-  var entry: String? {
-    switch self {
-    case .unknown: nil
-    case .empty: ""
-    case .after(let entry): entry
-    }
-  }
-
-  init(entry: String?) {
-    guard let entry else {
-      self = .unknown
-      return
-    }
-    self = entry.isEmpty ? .empty : .after(entry)
-  }
-}
-
-extension StageChange {
-  /// The stage that it stores, for a message of this session.
-  func stage(in session: String) -> MessageStage {
-    switch stage {
-    case .received: .received
-    case .handling: .handling
-    case .dispatching(let position): .dispatching(session: session, after: position)
-    case .accepted: .accepted(session: session)
-    }
-  }
-}
-
 extension MessageKey {
   var values: (SQLiteConnection.Value, SQLiteConnection.Value, SQLiteConnection.Value) {
     (.text(conversation.instance), .text(conversation.conversation), .text(id))
@@ -213,7 +151,7 @@ extension SQLiteStore: Store {
             restored: key, try MessageStage(code: row.integer(2), session: nil, entryBefore: nil),
             MessageSettled.Outcome(rawValue: row.text(3)) ?? .handled)
         }
-      }.compactMap(\.self)
+      }
     }
   }
 
@@ -274,7 +212,7 @@ extension SQLiteStore: Store {
               code: row.integer(2), session: row.optionalText(3), entryBefore: row.optionalText(4)),
             session: row.optionalText(3), isWithdrawn: row.integer(7) != 0)
         }
-      }.compactMap(\.self)
+      }
     }
   }
 
@@ -287,59 +225,5 @@ extension SQLiteStore: Store {
         try MessageStage(code: row.integer(0), session: row.optionalText(1), entryBefore: row.optionalText(2))
       }.first
     }
-  }
-
-  // MARK: - State of plugins
-
-  package func pluginState(of instance: String) async throws -> JSONValue? {
-    try await read { connection in
-      try connection.rows("SELECT body FROM pluginState WHERE instance = ?", .text(instance)) {
-        try JSONCoding.decode(JSONValue.self, from: $0.blob(0))
-      }.first
-    }
-  }
-
-  package func savePluginState(_ state: JSONValue, of instance: String) async throws {
-    let body = JSONCoding.encode(state)
-    try await commits.write { try Self.save(state: body, of: instance, $0) }
-  }
-
-  package func backoff(of instance: String) async throws -> Backoff? {
-    let now = now()
-    return try await read { connection in
-      try connection.rows("SELECT failures, due FROM backoff WHERE instance = ?", .text(instance)) { row in
-        Backoff(failures: row.integer(0), wait: .seconds(max(0, row.real(1) - now)))
-      }.first
-    }
-  }
-
-  package func scheduleSaveBackoff(_ backoff: Backoff?, of instance: String) {
-    let due = now() + (backoff?.wait.inSeconds ?? 0)
-    commits.write { connection in
-      if let backoff {
-        try connection.run(
-          "INSERT OR REPLACE INTO backoff (instance, failures, due) VALUES (?, ?, ?)", .text(instance),
-          .integer(backoff.failures), .real(due))
-      } else {
-        try connection.run("DELETE FROM backoff WHERE instance = ?", .text(instance))
-      }
-    } then: { [logger] outcome in
-      guard case .failure(let error) = outcome else { return }
-      logger?.error("its backoff could not be stored: \(error)", metadata: ["instance": .string(instance)])
-    }
-  }
-
-  package func switchedOff() async throws -> Set<String> {
-    try await read { Set(try $0.rows("SELECT instance FROM switchedOff") { $0.text(0) }) }
-  }
-
-  package func switchOff(_ instance: String, _ isOff: Bool) async throws {
-    let sql = isOff ? "INSERT OR IGNORE INTO switchedOff VALUES (?)" : "DELETE FROM switchedOff WHERE instance = ?"
-    try await commits.write { try $0.run(sql, .text(instance)) }
-  }
-
-  private static func save(state: [UInt8], of instance: String, _ connection: SQLiteConnection) throws {
-    try connection.run(
-      "INSERT OR REPLACE INTO pluginState (instance, body) VALUES (?, ?)", .text(instance), .blob(state))
   }
 }

@@ -164,18 +164,18 @@ extension SQLiteStore {
               request: try OutboundRecord.Request(code: row.integer(2), row.blob(3))),
             message: row.optionalText(4), tries: SendTries(failed: row.integer(5), wait: .seconds(left)))
         }
-      }.compactMap(\.self)
+      }
     }
   }
 
   package func deliveryCounts() async throws -> [DeliveryCount] {
     try await read { connection in
-      // The detail beside a maximum is of the row that has it.
+      // Two selections, as each has an index. The detail beside a maximum is of the row that has it.
       try connection.rows(
         """
-        SELECT instance, sum(settledAt IS NULL), sum(ifnull(result = 1, 0)), detail,
-          max(CASE WHEN result = 1 THEN settledAt END)
-        FROM outbound WHERE settledAt IS NULL OR result = 1
+        SELECT instance, count(*) - count(failedAt), count(failedAt), detail, max(failedAt) FROM (
+          SELECT instance, NULL AS detail, NULL AS failedAt FROM outbound WHERE settledAt IS NULL
+          UNION ALL SELECT instance, detail, settledAt FROM outbound WHERE result = 1)
         GROUP BY instance ORDER BY instance
         """
       ) { row in
@@ -184,16 +184,6 @@ extension SQLiteStore {
           instance: row.text(0), waiting: row.integer(1), failed: failed,
           lastFailure: failed > 0 ? row.optionalText(3) : nil)
       }
-    }
-  }
-
-  // MARK: - Retention
-
-  /// Removes what ended before `time`, in seconds since 1970.
-  package func prune(endedBefore time: Double) async throws {
-    try await commits.write { connection in
-      try connection.run("DELETE FROM message WHERE endedAt < ?", .real(time))
-      try connection.run("DELETE FROM outbound WHERE settledAt < ? AND NOT isOpen", .real(time))
     }
   }
 }

@@ -41,14 +41,18 @@ extension SQLiteStore {
 
   package func sessions() async throws -> [SessionRecord] {
     try await read { connection in
-      try connection.rows(
+      // Thousands of sessions share the text of their directory.
+      var directory = ""
+      return try connection.rows(
         """
         SELECT id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel
         FROM session ORDER BY number
         """
       ) { row in
-        SessionRecord(
-          id: row.text(0), name: row.text(1), directory: row.text(2), model: row.optionalText(3),
+        let text = row.text(2)
+        if text != directory { directory = text }
+        return SessionRecord(
+          id: row.text(0), name: row.text(1), directory: directory, model: row.optionalText(3),
           wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init),
           home: row.optionalText(6).flatMap { instance in
             row.optionalText(7).map { ConversationKey(instance: instance, conversation: $0) }
@@ -77,7 +81,7 @@ extension SQLiteStore {
           Binding(
             key: key, conversation: try JSONCoding.decode(Conversation.self, from: row.blob(2)), session: row.text(1))
         }
-      }.compactMap(\.self)
+      }
     }
   }
 
@@ -114,10 +118,16 @@ extension SQLiteStore {
 
   package func instances() async throws -> Set<String> {
     try await read { connection in
+      // From each bound instance to the next: thousands of conversations may be bound.
       Set(
         try connection.rows(
           """
-          SELECT instance FROM binding UNION SELECT instance FROM message WHERE endedAt IS NULL
+          WITH RECURSIVE bound (instance) AS (
+            SELECT min(instance) FROM binding
+            UNION ALL SELECT (SELECT min(instance) FROM binding WHERE instance > bound.instance) FROM bound
+              WHERE instance IS NOT NULL)
+          SELECT instance FROM bound WHERE instance IS NOT NULL
+          UNION SELECT instance FROM message WHERE endedAt IS NULL
           UNION SELECT instance FROM outbound WHERE settledAt IS NULL OR isOpen
           """
         ) { $0.text(0) })

@@ -47,21 +47,8 @@ package final class SQLiteStore: Sendable {
     try makePrivate(path)
     try WriteAheadLog.check(path + "-wal")
     let connection = try open(path)
-    try check(connection, path)
     try Schema.update(connection, path: path)
     return connection
-  }
-
-  /// Looks at every page, row and index; takes long where much is kept. For when no daemon runs.
-  package static func examine(_ path: String) throws(StoreError) {
-    do {
-      let trouble = try prepare(path).rows("PRAGMA integrity_check(5)") { $0.text(0) }
-      guard trouble == ["ok"] else {
-        throw StoreError("\(path) is damaged (\(trouble.joined(separator: "; "))); run: pi-relayd doctor --repair")
-      }
-    } catch {
-      throw StoreError(error, path: path)
-    }
   }
 
   /// The state that a plugin has kept, read beside a daemon that runs; `nil` where there is none.
@@ -106,7 +93,7 @@ package final class SQLiteStore: Sendable {
   /// Waits for the disk: nothing else runs there.
   private static let readLoop = EventLoop(name: "relay-read")
 
-  private static func open(_ path: String) throws(SQLiteError) -> SQLiteConnection {
+  static func open(_ path: String) throws(SQLiteError) -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path)
     // Each commit waits for the disk. Rows are small and read once: a cache of 512 KiB is enough. Another process may
     // look at the database for a moment, as `doctor` does.
@@ -116,13 +103,6 @@ package final class SQLiteStore: Sendable {
       PRAGMA temp_store = MEMORY
       """)
     return connection
-  }
-
-  private static func check(_ connection: SQLiteConnection, _ path: String) throws {
-    let trouble = try connection.rows("PRAGMA quick_check(1)") { $0.text(0) }.first
-    if let trouble, trouble != "ok" {
-      throw StoreError("\(path) is damaged (\(trouble)); run: pi-relayd doctor --repair")
-    }
   }
 
   /// SQLite gives its other files the mode of this one.

@@ -136,7 +136,7 @@ package struct StoredBackup: Sendable {
         try SQLiteConnection(path: replacement.building, creates: false).rows("PRAGMA user_version") { $0.integer(0) }
         != [0]
       guard isBackup else { throw StoreError("\(file) is no backup of pi-relayd") }
-      _ = try SQLiteStore.prepare(replacement.building)
+      try SQLiteStore.check(try SQLiteStore.prepare(replacement.building), replacement.building)
     } catch {
       replacement.discard()
       throw StoreError(error, path: file)

@@ -3,6 +3,7 @@ enum Schema {
   /// Each brings the database one version further. One that has been released is never changed: the next follows it.
   static let migrations = [
     firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels, toldNotices,
+    unfinishedWork,
   ]
 
   static var version: Int { migrations.count }
@@ -15,6 +16,8 @@ enum Schema {
         "\(path) was written by a newer pi-relayd (schema \(found), this one knows \(version)); use that version, or "
           + "set PI_RELAY_HOME to another folder")
     }
+    // Nothing is built on damage.
+    if found > 0, found < version { try SQLiteStore.check(connection, path) }
     for number in found..<version {
       try connection.transaction {
         try connection.execute(migrations[number])
@@ -23,7 +26,7 @@ enum Schema {
     }
   }
 
-  // Each index is another page to write at each commit: what is looked for only at a start, or once an hour, has none.
+  // Each index is another page to write at each commit: only what is unfinished or failed has one, and it is small.
   private static let firstTables = """
     -- The words go when the message has ended; the row stays a while, so that a repeat of it is known.
     CREATE TABLE message (
@@ -115,5 +118,12 @@ enum Schema {
   private static let shownModels = """
     -- The model that the session's agent named last.
     ALTER TABLE session ADD COLUMN shownModel TEXT;
+    """
+
+  private static let unfinishedWork = """
+    -- A start and a stop look for unfinished work among any amount of ended work.
+    CREATE INDEX unfinishedMessage ON message (instance) WHERE endedAt IS NULL OR outcome IS NOT NULL;
+    CREATE INDEX unfinishedOutbound ON outbound (instance) WHERE settledAt IS NULL OR isOpen;
+    CREATE INDEX failedOutbound ON outbound (instance) WHERE result = 1;
     """
 }

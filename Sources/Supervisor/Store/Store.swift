@@ -2,7 +2,7 @@ package import RelayModel
 package import RelayWire
 
 /// Where everything that must survive is kept. A message is acknowledged only after a call here has returned: what a
-/// call has stored is on the disk, not on its way there. The exceptions are named `…Soon`.
+/// call has stored is on the disk, not on its way there. The exceptions are named `schedule…`.
 package protocol Store: Sendable {
   // MARK: Inbound
 

@@ -1,0 +1,97 @@
+internal import AgentRuntime
+internal import AgentSessions
+internal import Assistant
+internal import ContentServices
+internal import LiveUpgrade
+internal import Logging
+internal import MessageRouting
+internal import PluginRuntime
+internal import ProcessSupervision
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayHome
+internal import RelayLogging
+internal import RelayStore
+internal import RelayText
+internal import SessionStates
+
+/// The parts of a daemon, each made from those before it.
+struct DaemonParts: Sendable {
+  let store: SQLiteStore
+  let agents: AgentResolver
+  let assistant: AssistantSetup
+  let sessions: SessionRegistry
+  let router: Router
+  let plugins: PluginRegistry
+  /// Names of variables that agents are not given; a reload adds to them.
+  let secrets: Locked<Set<String>>
+
+  /// Makes the parts, with what the store and the program before this one know of them.
+  init(
+    _ options: Daemon.Options, _ loaded: ConfigReader.Loaded, _ guardian: Guardian, _ logLimits: LogFile.Limits,
+    _ logger: Logger
+  ) async throws {
+    let config = loaded.config
+    let home = options.home
+    let timeSource = options.timeSource
+    let store = try SQLiteStore(path: home.database, logger: logger)
+    let services = Services(home: home, clock: timeSource.clock, logger: logger)
+    let secrets = Locked(config.secretVariables)
+    func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentResolver {
+      var probe = AgentLocator(
+        configured: configured, demoAgent: options.demoAgent, environment: options.environment.merging(more) { $1 },
+        guardian: guardian, clock: timeSource.clock)
+      probe.secrets = { secrets.withLock { $0 } }
+      if config.assistant.executable != nil, !more.isEmpty || configured != config.pi.executable {
+        probe.setting = "assistant.executable"
+      }
+      return AgentResolver(probe: probe)
+    }
+    let agents = agentChoice(config.pi.executable, [:])
+    let redaction = Redactor(config.delivery.redact, logger: logger)
+    let dependencies = SessionDependencies(
+      home: home, guardian: guardian, environment: options.environment, store: store, timeSource: timeSource,
+      logLimits: logLimits,
+      places: AgentSlots(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
+      agents: agents, prepare: { await PreparedPrompt($0, by: services) }, logger: logger,
+      quote: { redaction.line($0, limit: $1) },
+      secretVariables: { secrets.withLock { $0 } })
+    let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
+    let sessions = SessionRegistry(
+      ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
+      assistants: assistant.profile)
+    let router = Router(
+      .init(
+        sessions: sessions, assistant: assistant, store: store, services: services, home: home,
+        timeSource: timeSource, machine: config.machine, hostName: Daemon.hostName, deliveries: config.delivery,
+        redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
+    try await router.restore()
+    if let handover = options.handover {
+      try await router.adopt(handover.router, running: handover.sessions.messages)
+      await sessions.adopt(handover.sessions)
+    }
+    let plugins = PluginRegistry(
+      discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: home.plugins), loaded: loaded,
+      dependencies: PluginDependencies(
+        home: home, guardian: guardian, environment: options.environment, store: store, timeSource: timeSource,
+        restart: RestartPolicy(config.restart), logLimits: logLimits, audience: router, logger: logger),
+      adopting: options.handover?.plugins)
+    self.store = store
+    self.agents = agents
+    self.assistant = assistant
+    self.sessions = sessions
+    self.router = router
+    self.plugins = plugins
+    self.secrets = secrets
+  }
+}
+
+extension RestartPolicy {
+  fileprivate init(_ settings: Config.Restart) {
+    self.init()
+    firstDelay = settings.firstDelay
+    maximumDelay = settings.maximumDelay
+    failingCount = settings.failingCount
+    failingWindow = settings.failingWindow
+  }
+}
