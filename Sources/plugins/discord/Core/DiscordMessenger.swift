@@ -5,10 +5,10 @@ internal import RelayConcurrency
 internal import RelayTransport
 
 /// One bot: what happens at Discord goes to the host, and what the host says goes to Discord.
-package actor DiscordMessenger {
+package actor DiscordMessenger: Plugin {
+  package static let name = "discord"
+  package static let version = "0.1.0"
   static let defaultAPI = "https://discord.com/api/v10"
-  /// In the way from the beginning of a life.
-  package static let connecting = "the bot is not connected to Discord yet"
   /// Events of no interest to a person after which the place in the stream is kept all the same.
   private static let keepEvery = 50
 
@@ -23,6 +23,7 @@ package actor DiscordMessenger {
   let streaming: GrowingEdits<JSONValue, RESTError>
   let token: SharedToken
   let taskScope = TaskScope()
+  private let problems: ProblemReports
   private let gateway = SetOnce<GatewayClient>()
   private var presence: String?
   private var state: DiscordState
@@ -40,6 +41,7 @@ package actor DiscordMessenger {
     let settings = try DiscordSettings(checked: host.about.config)
     self.host = host
     self.settings = settings
+    problems = ProblemReports(host, beginningWith: "the bot is not connected to Discord yet")
     let rest = RESTClient(
       .init(base: settings.api ?? Self.defaultAPI, token: settings.token ?? "", proxy: settings.proxy))
     self.rest = rest
@@ -84,7 +86,7 @@ package actor DiscordMessenger {
         default: break
         }
       }, handle: { try await self.handle($0) }, log: { [host] in host.log($0) },
-      problems: ProblemReports(host, beginningWith: Self.connecting))
+      problems: problems)
     self.gateway.set(gateway)
     if let proxy = rest.settings.proxy { host.log("Discord is reached through the proxy \(proxy)") }
     await gateway.show(presence: presence)
@@ -97,6 +99,14 @@ package actor DiscordMessenger {
       }
       try await group.next()
     }
+  }
+
+  package static func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
+    try await DiscordSetup(dialogue, known: known).run()
+  }
+
+  package static func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
+    try await DiscordCheck.findings(request)
   }
 
   package func setPresence(_ request: PresenceSet) async {
