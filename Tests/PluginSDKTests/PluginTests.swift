@@ -21,6 +21,9 @@ private struct Parrot: Plugin {
 
   static func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
     let greeting = try request.config.settings(as: Settings.self).greeting
+    if greeting == "bad" {
+      throw ConfigurationProblems([.init(path: "a", message: "x"), .init(path: "b", message: "y")])
+    }
     if greeting == "fail" { throw DeliveryFailure.transient("the platform is gone") }
     return [.init(true, "it says \(greeting)")]
   }
@@ -131,6 +134,7 @@ private struct Connecting: Plugin {
   @Test(
     arguments: [
       (["greeting": "hi"], [.init(true, "it says hi")]), ([:], [.init(false, "greeting is missing")]),
+      (["greeting": "bad"], [.init(false, "a x"), .init(false, "b y")]),
       (["greeting": "fail"], [.init(false, "\(DeliveryFailure.transient("the platform is gone"))")]),
     ] as [(JSONValue, [CheckRequest.Finding])])
   func `a check that fails is a finding, each faulty setting one of its own`(
