@@ -112,7 +112,7 @@ extension EndToEnd {
       #expect(command.output.allSatisfy { $0.hasPrefix("✓ ") }, "\(command.output)")
       for tried in [
         "starts again with the state", "an id of its own", "again under another id", "hands over again what the host",
-        "too busy for",
+        "too busy for", "goes on behind the last message",
       ] {
         #expect(command.output.count { $0.contains(tried) } >= 1, "\(tried)")
       }
@@ -247,6 +247,11 @@ extension EndToEnd {
             + "and did not come again within 10 s of the start", "message.received"
         ),
         (
+          "skips-ahead",
+          "goes on behind the last message of its state — message.received of p1 had no answer, "
+            + "and did not come within 10 s of a start with the state of p0", "message.received"
+        ),
+        (
           "drops-what-is-put-off",
           "sends again what the host was too busy for — "
             + "message.received of p0 was answered with -32001 and did not come again within 10 s", "message.received"
@@ -259,6 +264,14 @@ extension EndToEnd {
         }
         try await group.waitForAll()
       }
+    }
+
+    @Test(arguments: ["message.send", "message.delete", "dialog.show", "format.render"])
+    func `a method that is never answered is told in one line`(method: String) async throws {
+      let command = try await check("stays-silent-on-one", config: ["method": .string(method)])
+      let faults = command.output.filter { $0.hasPrefix("✗ ") }
+      #expect(
+        faults.count == 1 && faults.first?.contains("no answer to \(method) in time") == true, "\(command.output)")
     }
 
     @Test func `messages that come under other ids after a restart are told in one line`() async throws {

@@ -21,28 +21,6 @@ import Testing
     #expect(IRCLine([0xFF, 0x20, 0x3A, 0xC3])?.parameters.count == 1)
   }
 
-  @Test func `a text is cut between words, and within one only where it is longer than a line`() {
-    #expect(IRCText.lines("one two three", room: 8) == ["one two", "three"])
-    #expect(IRCText.lines("one\n\ntwo\r\n  indented", room: 20) == ["one", "two", "  indented"])
-    #expect(IRCText.lines("abcdefghij", room: 4) == ["abcd", "efgh", "ij"])
-    #expect(IRCText.lines("  \n ", room: 10) == [])
-  }
-
-  @Test func `no character is torn apart, whatever room there is`() {
-    let text = "Grüße 👩‍👩‍👧‍👦 und 日本語 mit 🦊🦊🦊 darin"
-    for room in 25...60 {
-      let lines = IRCText.lines(text, room: room)
-      #expect(lines.allSatisfy { $0.utf8.count <= room })
-      #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
-    }
-  }
-
-  @Test func `a text can neither end a line nor begin a request to the reader's program`() {
-    #expect(IRCText.lines("\u{1}DCC SEND\u{1}", room: 99) == ["DCC SEND"])
-    #expect(IRCText.lines("a\0b\tc\u{7}", room: 99) == ["ab c"])
-    #expect(IRCText.lines("a\rQUIT", room: 99) == ["a", "QUIT"])
-  }
-
   @Test func `colours and styles are taken out of what people write`() {
     #expect(IRCText.plain("\u{3}04,12red\u{3} \u{2}bold\u{F} \u{4}FF0000x") == "red bold x")
     #expect(IRCText.plain("\u{3}5 apples") == " apples")

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PluginSDK
 import Testing
 
@@ -97,5 +98,20 @@ import Testing
   @Test(arguments: ["*!*@home.test", "*!ann@*", "*!~ann@10.0.0.?", "ann!~ann@2001:db8::1"])
   func `a mask names a host, or a user that the server has checked`(mask: String) throws {
     #expect(try settings(["masks": [.string(mask)]]).masks == [mask])
+  }
+}
+
+@Suite struct IRCSizeTests {
+  /// docs/writing-a-plugin.md promises it: a second service must not cost what the first did.
+  @Test func `the plugin has fewer than 600 lines`() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/plugins/irc")
+    var lines = 0
+    for folder in ["Core", "Main"] {
+      for name in try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path) {
+        let text = try String(contentsOf: root.appending(path: "\(folder)/\(name)"), encoding: .utf8)
+        lines += text.count { $0 == "\n" }
+      }
+    }
+    #expect((100..<600).contains(lines))
   }
 }

@@ -8,19 +8,13 @@ import Testing
 /// A messenger whose service is away once, and then for a person to mend.
 private struct Flaky: Plugin {
   static let name = "flaky"
-  private let problems = SetOnce<ProblemReports>()
+  private let problems: ProblemReports
   private let lives = Locked(0)
+  let capabilities = Capabilities.messenger(maximumTextLength: 100)
 
-  init() {}
-
-  func start(_ host: Host) async throws -> Capabilities {
-    try await host.report(problem: "not connected yet")
-    problems.set(ProblemReports(host, beginningWith: "not connected yet"))
-    return .messenger(maximumTextLength: 100)
-  }
+  init(_ host: Host) { problems = ProblemReports(host, beginningWith: "not connected yet") }
 
   func run() async throws {
-    let problems = try problems.get()
     try await StayingConnected.run(to: "Flaky", problems) {
       let life = lives.withLock { lives in
         lives += 1

@@ -33,7 +33,7 @@ import Testing
     #expect(await ask([.unreachable("no route")]) == .success(2))
     #expect(await ask([.unanswered("it hung up")]) == .success(2))
     #expect(await ask([.unanswered("it hung up")], isRepeatable: false) == .failure(.unanswered("it hung up")))
-    let refusal = RESTError.refused(status: 403, code: 5, "no")
+    let refusal = RESTError.refused(status: 403, code: "5", "no")
     #expect(await ask([refusal]) == .failure(refusal))
   }
 
@@ -71,9 +71,15 @@ import Testing
   }
 
   @Test func `a failure says what happened, where, and what a number means`() {
-    let refusal = RESTError.refused(status: 403, code: 50_013, "Missing Permissions")
+    let refusal = RESTError.refused(status: 403, code: "50013", "Missing Permissions")
     #expect(refusal.deliveryFailure(at: "Chat") == .forbidden("Chat: Missing Permissions (50013)"))
-    #expect(refusal.deliveryFailure(at: "Chat", explain: { "\($0): ask for it" }) == .forbidden("50013: ask for it"))
+    #expect(
+      refusal.deliveryFailure(at: "Chat", explain: { .forbidden("\($0): ask for it") })
+        == .forbidden("50013: ask for it"))
+    // A service may answer 200 to what it refuses.
+    let unknown = RESTError.refused(status: 200, code: "channel_not_found", "channel_not_found")
+    #expect(unknown.deliveryFailure(at: "Chat", explain: { .notFound($0) }) == .notFound("channel_not_found"))
+    #expect(unknown.deliveryFailure(at: "Chat") == .invalid("Chat: channel_not_found (channel_not_found)"))
     #expect(RESTError.unanswered("x").deliveryFailure(at: "Chat") == .unknownOutcome("Chat did not answer: x"))
     #expect(
       RESTError.refused(status: 502, code: nil, "").deliveryFailure(at: "Chat") == .transient("Chat answered 502"))

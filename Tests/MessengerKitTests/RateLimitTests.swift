@@ -43,6 +43,25 @@ import Testing
     #expect(limits.wait(for: edit, now: .milliseconds(1_150)) == .zero)
   }
 
+  @Test func `limits that a service states hold in each place by themselves, beside what it says later`() {
+    var limits = RateLimits(most: 30, within: .seconds(1), spare: 5) { lane in
+      guard lane.kind == "post" else { return [] }
+      return [SlidingWindow(most: 1, within: .seconds(1)), SlidingWindow(most: 3, within: .seconds(60))]
+    }
+    for second in 0..<3 {
+      #expect(limits.wait(for: post, now: .seconds(second)) == .zero)
+      limits.began(post, now: .seconds(second))
+      #expect(limits.wait(for: post, now: .seconds(second)) >= .seconds(1))
+    }
+    #expect(limits.wait(for: post, now: .seconds(5)) == .seconds(55))
+    #expect(limits.patientWait(for: post, now: .seconds(60)) == .seconds(1))
+    #expect(limits.wait(for: post, now: .seconds(60)) == .zero)
+    #expect(limits.wait(for: elsewhere, now: .seconds(5)) == .zero)
+    #expect(limits.wait(for: edit, now: .seconds(5)) == .zero)
+    limits.refused(post, for: .seconds(90), now: .seconds(5))
+    #expect(limits.wait(for: post, now: .seconds(5)) == .seconds(90))
+  }
+
   @Test func `a request that may wait leaves room for one that may not`() {
     var limits = limits
     limits.learned(edit, remaining: 1, reset: .seconds(4), now: .zero)

@@ -10,19 +10,25 @@ private struct Parrot: Plugin {
     var greeting: String
   }
 
-  private let host = SetOnce<Host>()
-  private let greeting = SetOnce<String>()
+  private let host: Host
+  private let greeting: String
+  let capabilities = Capabilities.messenger(maximumTextLength: 100)
 
-  init() {}
+  init(_ host: Host) throws {
+    greeting = try host.config(as: Settings.self).greeting
+    self.host = host
+  }
 
-  func start(_ host: Host) async throws -> Capabilities {
-    greeting.set(try host.config(as: Settings.self).greeting)
-    self.host.set(host)
-    return .messenger(maximumTextLength: 100)
+  static func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
+    let greeting = try request.config.settings(as: Settings.self).greeting
+    if greeting == "bad" {
+      throw ConfigurationProblems([.init(path: "a", message: "x"), .init(path: "b", message: "y")])
+    }
+    if greeting == "fail" { throw DeliveryFailure.transient("the platform is gone") }
+    return [.init(true, "it says \(greeting)")]
   }
 
   func run() async throws {
-    guard let host = host.value, let greeting = greeting.value else { return }
     if greeting == "fail" { throw WireError(.internalError, "the platform is gone") }
     try await host.received(
       MessageReceived(
@@ -41,12 +47,12 @@ private struct Waiter: Plugin {
   static let name = "waiter"
   static let begun = AsyncStream<Void>.makeStream()
 
-  init() {}
+  let capabilities = Capabilities()
 
-  func start(_ host: Host) async throws -> Capabilities { Capabilities() }
+  init(_ host: Host) {}
 
-  func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
-    Self.begun.continuation.yield()
+  static func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
+    begun.continuation.yield()
     try await Task.sleep(for: .seconds(3_600))
     return SetupReply(settings: [:], secrets: [:], users: [])
   }
@@ -55,25 +61,22 @@ private struct Waiter: Plugin {
 /// Not well before it has connected.
 private struct Connecting: Plugin {
   static let name = "connecting"
-  private let host = SetOnce<Host>()
+  private let host: Host
+  let capabilities = Capabilities.messenger(maximumTextLength: 100)
 
-  init() {}
-
-  func start(_ host: Host) async throws -> Capabilities {
-    self.host.set(host)
+  init(_ host: Host) async throws {
+    self.host = host
     try await host.report(problem: "not connected yet")
-    return .messenger(maximumTextLength: 100)
   }
 
   func run() async throws {
-    guard let host = host.value else { return }
     try await host.report(problem: nil)
     try await host.save(state: "connected")
   }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct PluginTests {
-  @Test func `a problem that is reported in start goes with the answer to initialize, a later one by itself`()
+  @Test func `a problem that is reported in init goes with the answer to initialize, a later one by itself`()
     async throws
   {
     let harness = try PluginHarness<Connecting>()
@@ -125,6 +128,20 @@ private struct Connecting: Plugin {
       throws: WireError(
         .configuration, "the configuration is not usable", data: [["path": "greeting", "message": "is missing"]])
     ) { try await harness.start() }
+    await harness.stop()
+  }
+
+  @Test(
+    arguments: [
+      (["greeting": "hi"], [.init(true, "it says hi")]), ([:], [.init(false, "greeting is missing")]),
+      (["greeting": "bad"], [.init(false, "a x"), .init(false, "b y")]),
+      (["greeting": "fail"], [.init(false, "\(DeliveryFailure.transient("the platform is gone"))")]),
+    ] as [(JSONValue, [CheckRequest.Finding])])
+  func `a check that fails is a finding, each faulty setting one of its own`(
+    config: JSONValue, findings: [CheckRequest.Finding]
+  ) async throws {
+    let harness = try PluginHarness<Parrot>()
+    #expect(try await harness.request(CheckRequest(config: config)).findings == findings)
     await harness.stop()
   }
 

@@ -35,6 +35,21 @@ public final class LineConnection: @unchecked Sendable {
       self.usesTLS = usesTLS
     }
 
+    /// A connection as the settings of a messenger describe it.
+    ///
+    /// - Parameters:
+    ///   - proxySetting: goes before the environment's proxy.
+    ///   - probe: asks the server whether it is there.
+    public init(host: String, port: Int, usesTLS: Bool, trust: String?, proxySetting: String?, probe: String) {
+      self.init(host: host, port: port, usesTLS: usesTLS)
+      self.trust = trust
+      self.probe = probe
+      proxy = ProxyRules(setting: proxySetting).proxy(for: url)?.url
+    }
+
+    /// A connection that nobody on the way can read: it is encrypted, or does not leave this machine.
+    public var isPrivate: Bool { usesTLS || ["localhost", "127.0.0.1", "[::1]"].contains(host) }
+
     /// The address as proxy rules know it.
     public var url: String { "\(usesTLS ? "https" : "http")://\(host):\(port)" }
   }

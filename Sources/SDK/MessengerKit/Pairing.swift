@@ -4,18 +4,21 @@ internal import RelayTransport
 
 /// Finds out who sets the messenger up: whoever writes the code to the bot in a direct message is who reads it here.
 public struct Pairing: Sendable {
-  /// For the code to arrive, in seconds.
-  public static let defaultLimit = 600
-
   /// Eight letters and digits that are not mistaken for each other.
   public let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
   private let dialogue: SetupDialogue
+  /// For the code to arrive.
+  private let limit: Duration
   private let shown = SetOnce<Void>()
   private let found = SetOnce<Sender>()
 
   private struct Paired: Error {}
 
-  public init(_ dialogue: SetupDialogue) { self.dialogue = dialogue }
+  /// - Parameter known: what came with the command; tests give another time for the code to arrive as `pairingSeconds`.
+  public init(_ dialogue: SetupDialogue, known: JSONValue) {
+    self.dialogue = dialogue
+    limit = .seconds(known["pairingSeconds"]?.stringValue.flatMap { Int($0) } ?? 600)
+  }
 
   /// The bot hears direct messages now: the code is shown, and not before it would be heard.
   public func isListening() async throws {
@@ -36,15 +39,14 @@ public struct Pairing: Sendable {
   /// Waits for the code.
   ///
   /// - Parameters:
-  ///   - limit: in seconds.
   ///   - obstacle: what keeps the bot from hearing, if anything does.
   ///   - listen: connects, and calls `isListening` and `heard`.
   /// - Throws: `WireError`, which the person reads.
   public func run(
-    within limit: Int, obstacle: @Sendable () async -> String?, _ listen: @escaping @Sendable () async throws -> Void
+    obstacle: @Sendable () async -> String? = { nil }, _ listen: @escaping @Sendable () async throws -> Void
   ) async throws -> Sender {
     do {
-      try await withDeadline(.seconds(limit), clock: LoopClock.shared, listen)
+      try await withDeadline(limit, clock: LoopClock.shared, listen)
     } catch {
       if let sender = found.value {
         try await dialogue.say("That was \(sender.name) (\(sender.id)), who may now talk to the agent.")
@@ -54,12 +56,12 @@ public struct Pairing: Sendable {
       guard shown.value == nil else {
         throw WireError(
           .internalError,
-          "nobody wrote the code to the bot within \(Duration.seconds(limit).forPeople); begin the set-up again")
+          "nobody wrote the code to the bot within \(limit.forPeople); begin the set-up again")
       }
       let why = await obstacle() ?? "the service did not answer"
       throw WireError(
         .internalError,
-        "the code could not be shown, for the bot was not connected within \(Duration.seconds(limit).forPeople): \(why)"
+        "the code could not be shown, for the bot was not connected within \(limit.forPeople): \(why)"
       )
     }
     throw WireError(.internalError, "the connection ended")

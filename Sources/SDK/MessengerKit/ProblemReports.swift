@@ -7,11 +7,13 @@ public actor ProblemReports {
   /// The problem that was reported last; `nil` once it is over.
   public private(set) var current: String?
 
-  /// - Parameter problem: in the way from the beginning: a messenger that has yet to connect is not shown to be well. Report it
-  ///   by `report(_:)` in `start`.
+  /// Made in the plugin's `init`, it goes with the answer to the host.
+  ///
+  /// - Parameter problem: in the way from the beginning: a messenger that has yet to connect is not shown to be well.
   public init(_ host: Host, beginningWith problem: String?) {
     self.host = host
     current = problem
+    host.begin(with: problem)
   }
 
   /// Tells what is in the way and what to do about it; nil once nothing is. What was told last is not told again.
@@ -20,6 +22,11 @@ public actor ProblemReports {
     current = problem
     host.log(problem ?? "nothing is in the way any more")
     do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
+  }
+
+  /// Tells of several things that are in the way at once; none once nothing is.
+  public func tell(all problems: [String]) async {
+    await tell(problems.isEmpty ? nil : problems.joined(separator: "; "))
   }
 
   /// Tells of something that only a person can mend, and how to have it tried again.

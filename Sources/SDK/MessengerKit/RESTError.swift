@@ -2,12 +2,10 @@ public import PluginSDK
 
 /// The reason why a service did not do what it was asked.
 public enum RESTError: Error, Equatable, Sendable {
-  /// The service says no: the status, its own number for the error, and its words.
-  case refused(status: Int, code: Int?, String)
+  /// The service says no: the status, its own code for the error, and its words.
+  case refused(status: Int, code: String?, String)
   /// Longer than a request is held back here; in seconds.
   case rateLimited(seconds: Double)
-  /// The address is blocked: no words of the service's own came.
-  case blocked
   /// The service has not seen the request, or could not take it.
   case unreachable(String)
   /// The service may have acted on it.
@@ -17,21 +15,24 @@ public enum RESTError: Error, Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - service: its name, for the person who reads it.
-  ///   - explain: what a number of the service's own means and what to do about it; nil: its words say enough.
-  public func deliveryFailure(at service: String, explain: (Int) -> String? = { _ in nil }) -> DeliveryFailure {
+  ///   - explain: the failure that a code of the service's own means, with what to do about it; nil: the status and the
+  ///     service's words say enough.
+  public func deliveryFailure(
+    at service: String, explain: (String) -> DeliveryFailure? = { _ in nil }
+  ) -> DeliveryFailure {
     switch self {
     case .refused(let status, let code, let words):
-      let told = "\(service): \(words) (\(code ?? status))"
+      if let failure = code.flatMap(explain) { return failure }
+      let told = "\(service): \(words) (\(code ?? "\(status)"))"
       return switch status {
       case 401: .unauthorized("\(service) refuses the token")
-      case 403: .forbidden(code.flatMap(explain) ?? told)
+      case 403: .forbidden(told)
       case 404: .notFound(told)
       case 413: .tooLarge(told)
       case 500...: .transient("\(service) answered \(status)")
       default: .invalid(told)
       }
     case .rateLimited(let seconds): return .rateLimited(retryAfter: seconds)
-    case .blocked: return .rateLimited(retryAfter: 300)
     case .unreachable(let why): return .transient("\(service) could not be reached: \(why)")
     case .unanswered(let why): return .unknownOutcome("\(service) did not answer: \(why)")
     }

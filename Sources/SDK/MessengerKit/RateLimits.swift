@@ -19,9 +19,14 @@ public struct RateLimits: Sendable {
     var reset: Duration
   }
 
+  /// Lanes that are remembered though they are free: one for each channel ever written to would be many.
+  private static let remembered = 1_000
+
   /// Requests of all lanes together.
   private var all: SlidingWindow
   private let spare: Int
+  private let stated: @Sendable (Lane) -> [SlidingWindow]
+  private var windows: [Lane: [SlidingWindow]] = [:]
   private var names: [String: String] = [:]
   private var buckets: [String: Bucket] = [:]
   private var holdUntil: Duration = .zero
@@ -29,9 +34,15 @@ public struct RateLimits: Sendable {
   /// - Parameters:
   ///   - most: requests of all lanes within `window`.
   ///   - spare: as many of them as patient requests leave to others.
-  public init(most: Int, within window: Duration, spare: Int) {
+  ///   - stated: limits of one lane that the service states beforehand, as one message a second in each chat; it may tell
+  ///     others with its answers (`learned`).
+  public init(
+    most: Int, within window: Duration, spare: Int,
+    stated: @escaping @Sendable (Lane) -> [SlidingWindow] = { _ in [] }
+  ) {
     all = SlidingWindow(most: most, within: window)
     self.spare = spare
+    self.stated = stated
   }
 
   /// The bucket that a lane counts in: the service's own name for it, once that is known.
@@ -47,14 +58,24 @@ public struct RateLimits: Sendable {
     max(wait(for: lane, now: now), wait(in: lane, leaving: 1, now), all.wait(now: now, leaving: spare))
   }
 
-  private func wait(in lane: Lane, leaving spare: Int, _ now: Duration) -> Duration {
-    guard let bucket = buckets[bucket(of: lane)], bucket.remaining <= spare else { return .zero }
-    return max(.zero, bucket.reset - now)
+  private mutating func wait(in lane: Lane, leaving spare: Int, _ now: Duration) -> Duration {
+    var longest = Duration.zero
+    for index in windows[lane, default: []].indices {
+      longest = max(longest, windows[lane]?[index].wait(now: now, leaving: spare) ?? .zero)
+    }
+    guard let bucket = buckets[bucket(of: lane)], bucket.remaining <= spare else { return longest }
+    return max(longest, bucket.reset - now)
   }
 
   /// A request goes out.
   public mutating func began(_ lane: Lane, now: Duration) {
     all.add(now: now)
+    var limits = windows[lane] ?? stated(lane)
+    for index in limits.indices { limits[index].add(now: now) }
+    if !limits.isEmpty { windows[lane] = limits }
+    if windows.count > Self.remembered {
+      windows = windows.filter { $0.value.contains { !$0.isEmpty(now: now) } }
+    }
     buckets[bucket(of: lane)]?.remaining -= 1
   }
 
@@ -68,8 +89,7 @@ public struct RateLimits: Sendable {
   ///   - reset: after how long it is full again.
   public mutating func learned(_ lane: Lane, remaining: Int, reset: Duration, now: Duration) {
     buckets[bucket(of: lane)] = Bucket(remaining: remaining, reset: now + reset)
-    // One for each channel ever written to would be many.
-    if buckets.count > 1_000 { buckets = buckets.filter { $0.value.reset > now } }
+    if buckets.count > Self.remembered { buckets = buckets.filter { $0.value.reset > now } }
   }
 
   /// The service refuses more in this bucket for so long.

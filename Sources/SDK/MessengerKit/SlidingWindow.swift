@@ -22,6 +22,9 @@ public struct SlidingWindow: Sendable, Equatable {
     return times[times.count - limit] + length - now
   }
 
+  /// Reports that no event counts any more.
+  func isEmpty(now: Duration) -> Bool { times.allSatisfy { now - $0 >= length } }
+
   /// An event happens.
   public mutating func add(now: Duration) { times.append(now) }
 }

@@ -16,6 +16,22 @@ public struct ConnectionEnding: Error, Sendable, Equatable, CustomStringConverti
   }
 }
 
+extension ConnectionEnding {
+  /// Connects, within a minute.
+  ///
+  /// - Throws: `ConnectionEnding` in place of every error but `CancellationError`.
+  public static func connecting<Connection: Sendable>(
+    _ connect: @escaping @Sendable () async throws -> Connection
+  ) async throws -> Connection {
+    do {
+      return try await withDeadline(.seconds(60), clock: LoopClock.shared, connect)
+    } catch {
+      if error is CancellationError || error is ConnectionEnding { throw error }
+      throw ConnectionEnding(error is DeadlineExceeded ? "the server says nothing" : "\(error)")
+    }
+  }
+}
+
 /// Connects to a service again and again, and tells the person for as long as it is away.
 public enum StayingConnected {
   /// After something that only a person can mend.

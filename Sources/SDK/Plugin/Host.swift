@@ -78,19 +78,26 @@ public struct Host: Sendable {
     _ = try await retryWhileBusy(StateSave(state: state))
   }
 
-  /// Tells the person what keeps this plugin from its work, and what to do about it; nil once that is over. Called in
-  /// `start`, it goes with the answer, so that the plugin is never shown to be well before.
+  /// Tells the person what keeps this plugin from its work, and what to do about it; nil once that is over. Called in the
+  /// plugin's `init`, it goes with the answer, so that the plugin is never shown to be well before.
   public func report(problem: String?) async throws {
-    let isEarly = greeting.withLock { greeting in
+    if begin(with: problem) { return }
+    _ = try await retryWhileBusy(ProblemReport(problem: problem))
+  }
+
+  /// Reports a problem in the plugin's `init`.
+  ///
+  /// - Returns: false once that is over.
+  @discardableResult
+  package func begin(with problem: String?) -> Bool {
+    greeting.withLock { greeting in
       guard case .underWay = greeting else { return false }
       greeting = .underWay(problem: problem)
       return true
     }
-    if isEarly { return }
-    _ = try await retryWhileBusy(ProblemReport(problem: problem))
   }
 
-  /// The problem reported in `start`.
+  /// The problem reported in the plugin's `init`.
   func endGreeting() -> String? {
     greeting.withLock { greeting in
       defer { greeting = .over }

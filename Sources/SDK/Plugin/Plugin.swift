@@ -2,12 +2,9 @@
 
 /// A plugin of pi-relay. Conform a type, mark it `@main`, and drop the executable into the plugin folder.
 ///
-/// A messenger implements `start`, `run` and `send`, and what else its capabilities promise; a service implements
-/// `start` and its one or two requests. Requests may arrive while earlier ones are being handled.
+/// A messenger implements `run` and `send`, and what else its capabilities promise; a service implements its one or two
+/// requests. Requests may arrive while earlier ones are being handled.
 public protocol Plugin: Sendable {
-  /// Made before anything is known; keep it cheap.
-  init()
-
   /// The plugin's name, for logs and status.
   static var name: String { get }
   /// The plugin's own version, for logs and status; `0` unless implemented.
@@ -15,23 +12,27 @@ public protocol Plugin: Sendable {
   /// The kinds of work that the plugin does; a messenger's unless implemented.
   static var kinds: [PluginKind] { get }
 
-  /// Takes the configuration and says what this instance can do.
+  /// Takes the configuration. Do not connect yet: `run` does.
   ///
   /// - Throws: `ConfigurationProblems` when the configuration is not usable; the person is shown them with their
   ///   place in the file. Anything else counts as a crash.
-  func start(_ host: Host) async throws -> Capabilities
+  init(_ host: Host) async throws
+
+  /// Everything that this instance can do. Asked once, before `run`.
+  var capabilities: Capabilities { get async }
 
   /// The plugin's own work, for example reading from its platform; cancelled at shutdown.
   func run() async throws
 
-  /// Asks the person what is needed, tries it, and says what goes into the configuration. Called instead of `start`, in a
-  /// life of its own.
+  /// Asks the person what is needed, tries it, and says what goes into the configuration. Called in a process of its own.
   ///
   /// - Parameter known: what is known of the configuration already.
-  func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply
+  static func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply
 
-  /// Looks whether a configuration works. Called instead of `start`, in a life of its own.
-  func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding]
+  /// Looks whether a configuration works. Called in a process of its own.
+  ///
+  /// - Throws: what is told as a finding that is not good: each of `ConfigurationProblems`, or the error's description.
+  static func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding]
 
   // The host's requests. Each answers `methodNotFound` unless implemented. A `DeliveryFailure` or `WireError` that is
   // thrown is the answer; any other error becomes `internalError`.
@@ -83,7 +84,7 @@ public struct ConfigurationProblems: Error, Sendable, Equatable, CustomStringCon
   /// All of them in a line.
   public var description: String { problems.map { "\($0.path) \($0.message)" }.joined(separator: "; ") }
 
-  public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+  public init(_ problems: [ConfigurationProblem] = []) { self.problems = problems }
 
   /// Makes the list of one complaint.
   ///
@@ -93,17 +94,32 @@ public struct ConfigurationProblems: Error, Sendable, Equatable, CustomStringCon
   public init(path: String, _ message: String) {
     problems = [ConfigurationProblem(path: path, message: message)]
   }
+
+  /// Adds a complaint where a setting is not as it must be.
+  public mutating func require(_ isGood: Bool, _ path: String, _ message: String) {
+    if !isGood { problems.append(ConfigurationProblem(path: path, message: message)) }
+  }
+
+  /// Adds a complaint for each item of a list that is not as it must be.
+  public mutating func require<Item>(
+    each list: [Item]?, _ path: String, _ message: String, _ isGood: (Item) -> Bool
+  ) {
+    for (index, item) in (list ?? []).enumerated() { require(isGood(item), "\(path).\(index)", message) }
+  }
+
+  /// - Throws: itself, unless there is no complaint.
+  public func throwIfAny() throws(Self) { if !problems.isEmpty { throw self } }
 }
 
 extension Plugin {
   public static var version: String { "0" }
   public static var kinds: [PluginKind] { [.messenger] }
 
-  public func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
-    throw Self.unsupported(SetupRequest.method)
+  public static func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply {
+    throw unsupported(SetupRequest.method)
   }
-  public func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
-    throw Self.unsupported(CheckRequest.method)
+  public static func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
+    throw unsupported(CheckRequest.method)
   }
   public func run() async throws {}
   public func shutdown() async {}

@@ -71,12 +71,16 @@ extension Plugin {
     do {
       if request.method == SetupRequest.method {
         let known = try request.params(SetupRequest.self).config
-        request.reply(try await Self().setUp(SetupDialogue(peer), known: known))
+        do { request.reply(try await setUp(SetupDialogue(peer), known: known)) } catch let error as WireError {
+          throw error
+        } catch {
+          // The person reads it: faulty settings by their names.
+          throw WireError(.internalError, "\(error)")
+        }
         return nil
       }
       if request.method == CheckRequest.method {
-        let findings = try await Self().check(try request.params(CheckRequest.self))
-        request.reply(CheckRequest.Reply(findings: findings))
+        request.reply(CheckRequest.Reply(findings: try await findings(try request.params(CheckRequest.self))))
         return nil
       }
       guard request.method == InitializeRequest.method else {
@@ -87,9 +91,9 @@ extension Plugin {
         throw WireError(
           .invalidParams, "this plugin speaks protocol \(ProtocolVersion.supported), not \(about.protocolVersions)")
       }
-      let plugin = Self()
       let host = Host(about: about, peer: peer)
-      let capabilities = try await plugin.start(host)
+      let plugin = try await Self(host)
+      let capabilities = await plugin.capabilities
       request.reply(
         InitializeReply(
           protocolVersion: version, name: name, version: Self.version, kinds: kinds, capabilities: capabilities,
@@ -104,6 +108,18 @@ extension Plugin {
       request.fail(WireError(.internalError, "\(error)"))
     }
     return nil
+  }
+
+  private static func findings(_ request: CheckRequest) async throws(WireError) -> [CheckRequest.Finding] {
+    do {
+      return try await check(request)
+    } catch let problems as ConfigurationProblems {
+      return problems.problems.map { .init(false, "\($0.path) \($0.message)") }
+    } catch let error as WireError {
+      throw error
+    } catch {
+      return [.init(false, "\(error)")]
+    }
   }
 }
 

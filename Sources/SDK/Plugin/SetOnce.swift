@@ -1,6 +1,6 @@
 internal import RelayConcurrency
 
-/// A value that a plugin learns once, in `start`, and needs afterwards.
+/// A value that is learned once, later than its owner is made.
 public final class SetOnce<Value: Sendable>: Sendable {
   private let stored = Locked<Value?>(nil)
 
@@ -11,12 +11,4 @@ public final class SetOnce<Value: Sendable>: Sendable {
 
   /// The value; `nil` before it is set.
   public var value: Value? { stored.withLock { $0 } }
-
-  /// The value, for what cannot be asked before `start`.
-  ///
-  /// - Throws: `WireError` before it is set.
-  public func get() throws -> Value {
-    guard let value else { throw WireError(.internalError, "the plugin has not started") }
-    return value
-  }
 }

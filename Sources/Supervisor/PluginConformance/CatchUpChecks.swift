@@ -11,6 +11,7 @@ struct CatchUpChecks {
   private static let renamed = "hands over no message again under another id"
   private static let resumed = "hands over again what the host did not answer"
   private static let putOff = "sends again what the host was too busy for"
+  private static let goneOn = "goes on behind the last message of its state"
 
   private var host: ConformanceHost { subject.host }
 
@@ -57,7 +58,7 @@ struct CatchUpChecks {
       return report.note(Self.resumed, .received, problem)
     }
     _ = await wait(Self.settling) { false }
-    let unanswered = host.arrivals.keys
+    let unanswered = host.left
     await subject.kill()
     guard !unanswered.isEmpty else {
       return report.skip(both, because: "it handed over no message when it was started without state")
@@ -72,9 +73,32 @@ struct CatchUpChecks {
       let isBack = await wait(ConformanceSuite.answerLimit) { host.arrivals[putOff, default: 0] > 1 }
       let fault = "message.received of \(putOff.id) was answered with -32001 and did not come again within 10 s"
       report.note(Self.putOff, .received, isBack ? nil : fault)
+      guard isBack else { return await subject.kill() }
+      await goOn(behind: putOff)
     } else {
       report.skip(Self.putOff, because: "messages did not come again at all")
+      await subject.kill()
     }
+  }
+
+  /// As after a power cut between two messages: the one before is stored, with the state that came with it.
+  private func goOn(behind last: ConformanceHost.Key) async {
+    _ = await wait(Self.settling) { false }
+    let unanswered = host.left
+    await subject.kill()
+    // A messenger that has one message, or hands over several at once, has nothing to skip.
+    guard !unanswered.isEmpty else { return }
+    subject.isTrying(Self.goneOn)
+    if let problem = await subject.startAgain(with: host.saved) {
+      return report.note(Self.goneOn, .received, problem)
+    }
+    _ = await wait(ConformanceSuite.answerLimit) { unanswered.allSatisfy { host.arrivals[$0] != nil } }
+    let missing = unanswered.filter { host.arrivals[$0] == nil }.min { $0.id < $1.id }
+    report.note(
+      Self.goneOn, .received,
+      missing.map {
+        "message.received of \($0.id) had no answer, and did not come within 10 s of a start with the state of \(last.id)"
+      })
     await subject.kill()
   }
 

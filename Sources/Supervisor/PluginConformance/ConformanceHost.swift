@@ -9,7 +9,7 @@ final class ConformanceHost: Sendable {
     case stores
     /// Not at all, as by a host that ends meanwhile.
     case silent
-    /// The first message of the process is put off once.
+    /// The first message of the process is put off once; once it is back and stored, later ones get no answer.
     case busy
   }
 
@@ -25,8 +25,19 @@ final class ConformanceHost: Sendable {
     /// How often each has come from this process.
     var arrivals: [Key: Int] = [:]
     var putOff: Key?
+    /// Messages of this process that got no answer.
+    var left: Set<Key> = []
     /// Kept, since a request that is forgotten is answered.
     var unanswered: [IncomingRequest] = []
+
+    mutating func answer(to key: Key) -> Mood {
+      guard mood == .busy else { return mood }
+      guard let putOff else {
+        putOff = key
+        return .busy
+      }
+      return key == putOff || arrivals[putOff] == 1 ? .stores : .silent
+    }
   }
 
   struct Key: Hashable, Sendable {
@@ -54,6 +65,9 @@ final class ConformanceHost: Sendable {
   /// The message of this process that was answered with -32001.
   var putOff: Key? { state.withLock { $0.putOff } }
 
+  /// Messages of this process that got no answer.
+  var left: Set<Key> { state.withLock { $0.left } }
+
   /// True once any message has come, from any of its processes.
   var hasReceived: Bool { state.withLock { !$0.known.isEmpty } }
 
@@ -63,6 +77,7 @@ final class ConformanceHost: Sendable {
       state.mood = mood
       state.arrivals = [:]
       state.putOff = nil
+      state.left = []
     }
   }
 
@@ -147,10 +162,9 @@ final class ConformanceHost: Sendable {
         state.known[key] = message
       }
       state.arrivals[key, default: 0] += 1
-      guard state.mood == .busy else { return state.mood }
-      guard state.putOff == nil else { return .stores }
-      state.putOff = key
-      return .busy
+      let mood = state.answer(to: key)
+      if mood == .silent { state.left.insert(key) }
+      return mood
     }
   }
 }

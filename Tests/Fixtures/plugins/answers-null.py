@@ -27,4 +27,5 @@ class Broken(Messenger):
         return {"images": [], "text": "a file"}
 
 
-Broken().run()
+if __name__ == "__main__":
+    Broken().run()

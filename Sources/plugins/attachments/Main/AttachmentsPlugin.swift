@@ -14,11 +14,9 @@ import PluginSDK
     var allowPrivateAddresses: Bool?
   }
 
-  private let preparation = SetOnce<Preparation>()
+  private let preparation: Preparation
 
-  init() {}
-
-  func start(_ host: Host) async throws -> Capabilities {
+  init(_ host: Host) throws {
     let settings = try host.config(as: Settings.self)
     var limits = Preparation.Limits()
     if let value = settings.imageMegabytes {
@@ -31,7 +29,10 @@ import PluginSDK
       limits.downloadSeconds = try Self.check("downloadSeconds", value, 1...600)
     }
     limits.allowsPrivateAddresses = settings.allowPrivateAddresses ?? false
-    preparation.set(Preparation(limits: limits))
+    preparation = Preparation(limits: limits)
+  }
+
+  var capabilities: Capabilities {
     var capabilities = Capabilities()
     capabilities.services = [AttachmentsPrepare.method]
     capabilities.onDemand = true
@@ -46,7 +47,6 @@ import PluginSDK
   }
 
   func prepareAttachments(_ request: AttachmentsPrepare) async throws -> AttachmentsPrepare.Reply {
-    guard let preparation = preparation.value else { throw WireError(.internalError, "not started") }
-    return await preparation.prepare(request)
+    await preparation.prepare(request)
   }
 }

@@ -1,20 +1,15 @@
 internal import FoundationEssentials
 internal import MessengerKit
-package import PluginSDK
+internal import PluginSDK
 internal import RelayWire
 
 /// Looks whether a configuration works at Discord.
-package enum DiscordCheck {
+enum DiscordCheck {
   /// Seconds for which another program that has answered is told of.
   private static let memory = 86_400.0
 
-  package static func findings(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
-    let settings: DiscordSettings
-    do {
-      settings = try DiscordSettings(checked: request.config)
-    } catch let problems as ConfigurationProblems {
-      return problems.problems.map { .init(false, "\($0.path) \($0.message)") }
-    }
+  static func findings(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {
+    let settings = try DiscordSettings(checked: request.config)
     let portal = DiscordPortal(token: settings.token ?? "", api: settings.api, proxy: settings.proxy)
     let proxy = portal.rest.settings.proxy
     let route = proxy.map { [CheckRequest.Finding(true, "Discord is reached through the proxy \($0)")] } ?? []

@@ -30,34 +30,20 @@ struct DiscordSettings: Decodable, Sendable {
   /// - Throws: `ConfigurationProblems`.
   init(checked config: JSONValue) throws {
     self = try config.settings(as: Self.self)
-    let problems = problems
-    guard problems.isEmpty else { throw ConfigurationProblems(problems) }
-  }
-
-  private var problems: [ConfigurationProblem] {
-    var problems: [ConfigurationProblem] = []
+    var problems = ConfigurationProblems()
     let token = token ?? ""
-    if token.isEmpty {
-      problems.append(
-        ConfigurationProblem(
-          path: "token",
-          message:
-            "is missing; put the bot's token into a file and name it with tokenFile, or into a variable and name "
-            + "that with tokenEnv"))
-    } else if !token.allSatisfy({ $0.isASCII && !$0.isWhitespace }) {
-      problems.append(
-        ConfigurationProblem(path: "token", message: "holds blanks or other characters that no token has"))
-    }
-    for (index, channel) in (channels ?? []).enumerated() where !Self.isID(channel) {
-      problems.append(
-        ConfigurationProblem(
-          path: "channels.\(index)", message: "is no id of a channel, which has 17 to 20 digits, in quotes"))
-    }
-    if channels?.isEmpty != false, dms == false, mentions != true {
-      problems.append(
-        ConfigurationProblem(path: "dms", message: "is off and no channels are named: nobody could be heard"))
-    }
-    return problems
+    problems.require(
+      !token.isEmpty, "token",
+      "is missing; put the bot's token into a file and name it with tokenFile, or into a variable and name "
+        + "that with tokenEnv")
+    problems.require(
+      token.allSatisfy { $0.isASCII && !$0.isWhitespace }, "token", "holds blanks or other characters that no token has"
+    )
+    problems.require(
+      each: channels, "channels", "is no id of a channel, which has 17 to 20 digits, in quotes", Self.isID)
+    let isHeard = channels?.isEmpty == false || dms != false || mentions == true
+    problems.require(isHeard, "dms", "is off and no channels are named: nobody could be heard")
+    try problems.throwIfAny()
   }
 
   static func isID(_ text: String) -> Bool {

@@ -1,10 +1,10 @@
 internal import MessengerKit
-package import PluginSDK
+internal import PluginSDK
 internal import RelayTransport
 internal import RelayWire
 
 /// Leads somebody from the developer portal to a bot that answers.
-package struct DiscordSetup: Sendable {
+struct DiscordSetup: Sendable {
   private static let maximumTries = 3
 
   private struct Known: Decodable, Sendable {
@@ -12,19 +12,19 @@ package struct DiscordSetup: Sendable {
     var proxy: String?
     var channels: String?
     var users: String?
-    /// Another time for the code to arrive, for tests.
-    var pairingSeconds: String?
   }
 
   private let dialogue: SetupDialogue
+  private let pairing: Pairing
   private let known: Known
 
-  package init(_ dialogue: SetupDialogue, known: JSONValue) throws {
+  init(_ dialogue: SetupDialogue, known: JSONValue) throws {
     self.dialogue = dialogue
+    pairing = Pairing(dialogue, known: known)
     self.known = try JSONCoding.convert(known, to: Known.self)
   }
 
-  package func run() async throws -> SetupReply {
+  func run() async throws -> SetupReply {
     try await dialogue.say(
       """
       1. Open https://discord.com/developers/applications and make an application (New Application).
@@ -141,7 +141,7 @@ package struct DiscordSetup: Sendable {
   // MARK: - Pairing
 
   private func pair(_ token: String) async throws -> String {
-    let pairing = Pairing(dialogue)
+    let pairing = pairing
     let gateway = GatewayClient(
       RESTClient(.init(base: known.api ?? DiscordMessenger.defaultAPI, token: token, proxy: known.proxy)),
       resuming: nil,
@@ -154,8 +154,7 @@ package struct DiscordSetup: Sendable {
         }
         return true
       }, log: { line in StandardError.say(line) })
-    let limit = known.pairingSeconds.flatMap { Int($0) } ?? Pairing.defaultLimit
-    return try await pairing.run(within: limit, obstacle: { await gateway.obstacle }) { try await gateway.run() }.id
+    return try await pairing.run(obstacle: { await gateway.obstacle }) { try await gateway.run() }.id
   }
 
   private func asked<Value>(_ body: () async throws(RESTError) -> Value) async throws(WireError) -> Value {

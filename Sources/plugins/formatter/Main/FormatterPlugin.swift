@@ -10,9 +10,9 @@ import PluginSDK
   /// Dialects known here. Both show tables as aligned code blocks; `markdown` readers draw the rest themselves.
   static let dialects = ["plain", "discord", "markdown"]
 
-  init() {}
+  init(_ host: Host) {}
 
-  func start(_ host: Host) async throws -> Capabilities {
+  var capabilities: Capabilities {
     var capabilities = Capabilities()
     capabilities.services = [FormatRender.method, FormatTool.method]
     capabilities.dialects = Self.dialects

@@ -14,13 +14,11 @@ actor IRCConnection {
   private let socket: LineConnection
   private(set) var session: IRCSession
   private let now = LoopClock.shared.reading
-  private var bucket: TokenBucket
+  private let pace: Pace
   private var lastWords = "the connection ended"
-  /// By the word of a PING behind the lines of a message.
-  private let receipts = Questions<Void>()
-  private var sending: [String: (target: String, refusal: DeliveryFailure?)] = [:]
-  private let people = Questions<(source: String, account: String?)>()
-  private let histories = Questions<[IRCLine]>()
+  private let receipts = SendReceipts()
+  private let people = PendingAnswers<(source: String, account: String?)>()
+  private let histories = PendingAnswers<[IRCLine]>()
   /// Of histories that are coming.
   private var batches: [String: String] = [:]
   /// An identity holds while the person is in a channel with the bot: the server tells when they leave.
@@ -29,22 +27,17 @@ actor IRCConnection {
   private init(_ socket: LineConnection, _ settings: IRCSettings) {
     self.socket = socket
     session = IRCSession(settings)
-    bucket = TokenBucket(burst: settings.burst ?? 5, interval: .seconds(settings.lineSeconds ?? 2))
+    pace = Pace(burst: settings.burst ?? 5, interval: .seconds(settings.lineSeconds ?? 2))
   }
 
   /// Connects and registers.
   ///
   /// - Throws: `ConnectionEnding`.
   static func open(_ settings: IRCSettings) async throws -> IRCConnection {
-    do {
-      return try await withDeadline(.seconds(60), clock: LoopClock.shared) {
-        let connection = IRCConnection(try await LineConnection.connect(settings.connection), settings)
-        try await connection.register()
-        return connection
-      }
-    } catch {
-      if error is CancellationError || error is ConnectionEnding { throw error }
-      throw ConnectionEnding(error is DeadlineExceeded ? "the server says nothing" : "\(error)")
+    try await ConnectionEnding.connecting {
+      let connection = IRCConnection(try await LineConnection.connect(settings.connection), settings)
+      try await connection.register()
+      return connection
     }
   }
 
@@ -57,19 +50,14 @@ actor IRCConnection {
   ///
   /// - Throws: what `handle` throws, which ends the connection.
   func run(_ handle: @escaping @Sendable (IRCLine) async throws -> Void) async throws -> ConnectionEnding {
-    let lines = Mailbox<IRCLine>()
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { [socket] in
-        // Lines that have arrived are handled, though the connection has ended.
-        defer { socket.drop() }
-        while let line = await lines.next() { try await handle(line) }
-      }
-      while let line = await next() { lines.post(line) }
-      socket.drop()
-      for end in [receipts.end, people.end, histories.end, lines.close] { end() }
-      try await group.waitForAll()
-      return ending
-    }
+    defer { socket.drop() }
+    return try await Arrivals.run(read: { await self.read($0) }, handle: handle)
+  }
+
+  private func read(_ post: @Sendable (IRCLine) -> Void) async -> ConnectionEnding {
+    while let line = await next() { post(line) }
+    for end in [receipts.end, people.end, histories.end] { end() }
+    return ending
   }
 
   func quit() {
@@ -96,7 +84,7 @@ actor IRCConnection {
       return true
     }
     switch line.command {
-    case "PONG": receipts.finish(line.text)
+    case "PONG": receipts.answered(line.text)
     case "311": people.add(to: name) { $0.source = "\(line[1])!\(line[2])@\(line[3])" }
     case "330": people.add(to: name) { $0.account = line[2] }
     case "318": people.finish(name)
@@ -107,8 +95,7 @@ actor IRCConnection {
     case "KICK": known[name] = nil
     case "401", "403", "404", "531":
       let words = "IRC: \(line[1]): \(line.text)"
-      let failure: DeliveryFailure = line.command < "404" ? .notFound(words) : .forbidden(words)
-      for (word, one) in sending where one.target == name { sending[word]?.refusal = failure }
+      receipts.refused(in: name, line.command < "404" ? .notFound(words) : .forbidden(words))
     default: break
     }
     return ["PONG", "311", "330", "318", "BATCH"].contains(line.command)
@@ -146,7 +133,7 @@ actor IRCConnection {
   }
 
   private func person(_ nick: String) async -> (source: String, account: String?)? {
-    await waitForRoom()
+    await pace.waitForRoom()
     let person = await people.answer(to: session.fold(nick), beginning: ("", nil)) { write("WHOIS \(nick)") }
     return person?.source.isEmpty == false ? person : nil
   }
@@ -155,24 +142,18 @@ actor IRCConnection {
 
   /// The first hundred lines to a target after a time; none where the server does not say.
   func history(_ target: String, after time: String) async -> [IRCLine] {
-    await waitForRoom()
+    await pace.waitForRoom()
     let ask = "CHATHISTORY AFTER \(target) timestamp=\(time) 100"
     return await histories.answer(to: session.fold(target), beginning: []) { write(ask) } ?? []
   }
 
-  /// Says something that nobody needs, unless there is something else to say: strangers may ask for it as often as they like.
-  func offer(_ line: String) { if bucket.wait(for: bucket.burst, now: now()) == .zero { write(line) } }
+  /// Says something that nobody needs, unless there is something else to say.
+  func offer(_ line: String) { if pace.isIdle { write(line) } }
 
   /// At once: it counts against the flow of lines, but does not wait for it.
   private func write(_ line: String) {
-    bucket.take(now: now())
+    pace.take()
     socket.send(line)
-  }
-
-  private func waitForRoom() async {
-    while case let wait = bucket.wait(now: now()), wait > .zero {
-      guard (try? await LoopClock.shared.sleep(for: wait)) != nil else { return }
-    }
   }
 
   /// Sends lines as messages, as many as may go out soon, and waits until the server says that it has them: the answer to a PING
@@ -182,21 +163,10 @@ actor IRCConnection {
   /// - Returns: how many were sent.
   /// - Throws: `DeliveryFailure`.
   func say(_ lines: [String], to target: String, as word: String) async throws -> Int {
-    let deadline = now() + Self.patience
-    var count = 0
-    sending[word] = (session.fold(target), nil)
-    defer { sending[word] = nil }
-    while count < lines.count, now() + bucket.wait(now: now()) < deadline {
-      await waitForRoom()
-      write("PRIVMSG \(target) :\(lines[count])")
-      count += 1
+    try await receipts.confirm(word, in: session.fold(target), at: "IRC") {
+      await pace.send(lines, within: Self.patience) { socket.send("PRIVMSG \(target) :\($0)") }
+    } ask: {
+      write("PING :\(word)")
     }
-    guard count > 0 else { throw DeliveryFailure.rateLimited(retryAfter: 5) }
-    let isTaken: Void? = await receipts.answer(to: word, beginning: ()) { write("PING :\(word)") }
-    if let refusal = sending[word]?.refusal { throw refusal }
-    guard isTaken != nil else {
-      throw DeliveryFailure.unknownOutcome("IRC: the server did not say that it has the message")
-    }
-    return count
   }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MessengerKit
 
 /// One line of the protocol: `@tags :source COMMAND parameters :last`.
 ///
@@ -42,32 +43,10 @@ struct IRCLine: Equatable, Sendable {
 
 /// Texts as IRC carries them.
 enum IRCText {
-  /// A text in lines of at most so many bytes. No character is torn apart, and no word that fits into a line. What cannot be sent
-  /// is left out: empty lines, and control characters, which could end a line or begin a request to the reader's program.
-  static func lines(_ text: String, room: Int) -> [String] {
-    var (lines, line) = ([String](), "")
-    for character in text {
-      if line.utf8.count + character.utf8.count > room, !character.isNewline {
-        let cut = line.lastIndex(of: " ") ?? line.endIndex
-        lines.append(String(line[..<cut]))
-        line = String(line[cut...].dropFirst())
-      }
-      if character.isNewline {
-        lines.append(line)
-        line = ""
-      } else if !character.isControl {
-        line.append(character)
-      } else if character == "\t" {
-        line.append(" ")
-      }
-    }
-    return (lines + [line]).filter { $0.contains { $0 != " " } }
-  }
-
   /// Without colours and styles.
   static func plain(_ text: String) -> String {
     text.replacing(/\u{3}(\d{1,2}(,\d{1,2})?)?|\u{4}([0-9A-Fa-f]{6}(,[0-9A-Fa-f]{6})?)?/, with: "")
-      .filter { !$0.isControl }
+      .withoutControls
   }
 
   /// Reports whether `nick!user@host` matches a pattern with `*` and `?`; case counts nothing.
@@ -75,8 +54,4 @@ enum IRCText {
     let pattern = mask.replacing("\\", with: "\\\\").replacing("[", with: "\\[")
     return fnmatch(pattern.lowercased(), source.lowercased(), 0) == 0
   }
-}
-
-extension Character {
-  fileprivate var isControl: Bool { unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

@@ -4,8 +4,9 @@ package import PluginSDK
 internal import RelayTransport
 
 /// One bot: what is said on IRC goes to the host, and what the host says goes to IRC.
-package actor IRCMessenger {
-  package static let connecting = "the bot is not connected to IRC yet"
+package actor IRCMessenger: Plugin {
+  package static let name = "irc"
+  package static let version = "0.1.0"
   /// Of a longer text lines are joined: at the pace of IRC it would take minutes.
   private static let maximumLines = 40
 
@@ -16,16 +17,14 @@ package actor IRCMessenger {
   private var seen: Watermarks
   private var nicks: Watermarks
   private var connection: IRCConnection?
-  private var progress = SendProgress<[String]>()
-  /// For ids of messages to which the server gives none.
-  private let life = "\(UInt64(Date().timeIntervalSince1970 * 1_000))"
-  private var count = 0
+  private let sends = PartwiseSends<String>()
+  private var ids = OwnIDs()
 
   /// - Throws: `ConfigurationProblems`.
   package init(_ host: Host) throws {
     self.host = host
     settings = try IRCSettings(checked: host.about.config)
-    problems = ProblemReports(host, beginningWith: Self.connecting)
+    problems = ProblemReports(host, beginningWith: "the bot is not connected to IRC yet")
     seen = Watermarks(kept: host.about.state, isOlder: { $0 < $1 })
     nicks = Watermarks(kept: host.about.state?["nicks"], isOlder: { $0 != $1 })
   }
@@ -57,8 +56,7 @@ package actor IRCMessenger {
   private func take(_ line: IRCLine, _ connection: IRCConnection) async throws {
     if line.command == "PRIVMSG" { return try await received(line, isPast: false, connection) }
     let session = await connection.session
-    let words = session.problems.values.sorted().joined(separator: "; ")
-    await problems.tell(words.isEmpty ? nil : words)
+    await problems.tell(all: session.problems.values.sorted())
     guard line.command == "JOIN", session.isMe(line.nick) else { return }
     for channel in settings.channelNames where session.fold(channel) == session.fold(line[0]) {
       try await catchUp(channel, connection)
@@ -83,10 +81,9 @@ package actor IRCMessenger {
     else { return }
     let author = await connection.author(of: line, isPast: isPast)
     let place = Conversation(id: channel ?? author, kind: channel == nil ? .dm : .channel, title: channel)
-    count += 1
     let time = line.tags["time"].flatMap { try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse($0) }
     var message = MessageReceived(
-      id: line.tags["msgid"] ?? "\(life)-\(count)", time: time?.timeIntervalSince1970, conversation: place,
+      id: line.tags["msgid"] ?? ids.next(), time: time?.timeIntervalSince1970, conversation: place,
       sender: Sender(id: author, name: line.nick), text: text, mention: isNamed ? true : nil)
     var (seen, nicks) = (seen, nicks)
     if let time = line.tags["time"], channel != nil { seen.saw(time, in: place.id, keeping: settings.channelNames) }
@@ -105,37 +102,22 @@ package actor IRCMessenger {
       guard text.hasPrefix("ACTION ") else { return nil }
       text = "* \(line.nick) \(text.dropFirst(7))"
     }
-    let isNamed = [":", ","].contains { text.lowercased().hasPrefix(me.lowercased() + $0) }
-    if isNamed { text = String(text.dropFirst(me.count + 1).drop { $0 == " " }) }
-    // People's programs keep to themselves what begins with a slash.
-    if text.hasPrefix("!"), text.dropFirst().first?.isLetter == true { text = "/" + text.dropFirst() }
-    return text.isEmpty ? nil : (text, isNamed)
+    let (words, isNamed) = text.addressed(to: me)
+    return words.isEmpty ? nil : (words.withCommandSlash, isNamed)
   }
 
   // MARK: - What the host says
 
   package func send(_ request: MessageSend) async throws -> Receipt {
-    if let receipt = progress.receipt(of: request.key) { return receipt }
     guard let connection else { throw DeliveryFailure.transient("the bot is not connected to IRC") }
     let target = try await target(of: request.conversation, connection)
     let room = await connection.session.room(to: target)
-    var lines = IRCText.lines(progress.rest(of: request.key)?.joined(separator: "\n") ?? request.text, room: room)
-    if lines.count > Self.maximumLines { lines = IRCText.lines(lines.joined(separator: " ⏎ "), room: room) }
-    if !lines.isEmpty {
-      do {
-        lines.removeFirst(try await connection.say(lines, to: target, as: request.key))
-      } catch DeliveryFailure.unknownOutcome(let why) {
-        // All of it comes again, marked as a possible repeat.
-        progress.forget(request.key)
-        throw DeliveryFailure.unknownOutcome(why)
-      }
-      progress.sent(request.key, but: lines)
-      // The host keeps the rest until there is room again.
-      guard lines.isEmpty else { throw DeliveryFailure.rateLimited(retryAfter: 5) }
+    return try await sends.send(request.key) { rest in
+      let lines = (rest?.joined(separator: "\n") ?? request.text).lines(ofBytes: room)
+      return lines.count > Self.maximumLines ? lines.joined(separator: " ⏎ ").lines(ofBytes: room) : lines
+    } by: {
+      try await connection.say($0, to: target, as: request.key)
     }
-    let receipt = Receipt(message: request.key)
-    progress.finish(request.key, receipt)
-    return receipt
   }
 
   /// A direct message goes to a person, not to whoever bears their nick now.
@@ -150,5 +132,10 @@ package actor IRCMessenger {
       throw DeliveryFailure.transient("IRC: \(conversation) is not there under a nick that is known")
     }
     return nick
+  }
+
+  /// The person's id is the conversation's.
+  package func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply {
+    .init(conversation: Conversation(id: request.user, kind: .dm))
   }
 }

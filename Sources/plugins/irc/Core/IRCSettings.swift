@@ -18,7 +18,6 @@ struct IRCSettings: Decodable, Sendable {
   var lineSeconds: Double?
   var proxy: String?
 
-  var usesTLS: Bool { tls ?? true }
   var wantedNick: String { nick ?? "pi-relay" }
   /// Without keys.
   var channelNames: [String] { (channels ?? []).map { String($0.prefix { $0 != " " }) } }
@@ -26,36 +25,32 @@ struct IRCSettings: Decodable, Sendable {
   var credentials: String { Data("\0\(account ?? "")\0\(accountPassword ?? "")".utf8).base64EncodedString() }
 
   var connection: LineConnection.Request {
-    var request = LineConnection.Request(host: server, port: port ?? (usesTLS ? 6_697 : 6_667), usesTLS: usesTLS)
-    request.trust = trust
-    request.probe = "PING :alive"
-    request.proxy = ProxyRules(setting: proxy).proxy(for: request.url)?.url
-    return request
+    .init(
+      host: server, port: port ?? (tls == false ? 6_667 : 6_697), usesTLS: tls != false, trust: trust,
+      proxySetting: proxy, probe: "PING :alive")
   }
 
   /// - Throws: `ConfigurationProblems`.
   init(checked config: JSONValue) throws {
     self = try config.settings(as: Self.self)
-    var problems: [ConfigurationProblem] = []
-    func require(_ isGood: Bool, _ path: String, _ message: String) {
-      if !isGood { problems.append(.init(path: path, message: message)) }
-    }
-    require(!server.isEmpty && !server.contains { " /@?#".contains($0) }, "server", "is no name of a server")
+    var problems = ConfigurationProblems()
+    problems.require(!server.isEmpty && !server.contains { " /@?#".contains($0) }, "server", "is no name of a server")
     for (path, word) in [("nick", nick), ("account", account), ("password", password)] {
-      require(word.map { !$0.isEmpty && !$0.contains(where: \.isWhitespace) } ?? true, path, "is empty or holds blanks")
+      problems.require(
+        word.map { !$0.isEmpty && !$0.contains(where: \.isWhitespace) } ?? true, path, "is empty or holds blanks")
     }
-    require((account == nil) == (accountPassword == nil), "account", "and accountPasswordFile go together")
+    problems.require((account == nil) == (accountPassword == nil), "account", "and accountPasswordFile go together")
     // One line of SASL; no server has longer passwords.
-    require(credentials.utf8.count < 400, "accountPassword", "is longer than IRC takes")
-    let isSafe = usesTLS || ["localhost", "127.0.0.1", "[::1]"].contains(server)
-    require(isSafe || password == nil && account == nil, "tls", "is off: everybody on the way could read the password")
-    for (index, name) in channelNames.enumerated() {
-      require("#&+!".contains(name.first ?? " ") && !name.contains(","), "channels.\(index)", "begins with no #")
+    problems.require(credentials.utf8.count < 400, "accountPassword", "is longer than IRC takes")
+    problems.require(
+      connection.isPrivate || password == nil && account == nil, "tls",
+      "is off: everybody on the way could read the password")
+    problems.require(each: channelNames, "channels", "begins with no #") {
+      "#&+!".contains($0.first ?? " ") && !$0.contains(",")
     }
-    for (index, mask) in (masks ?? []).enumerated() {
-      require(Self.isMask(mask), "masks.\(index)", "names neither a host nor a user that the server has checked")
-    }
-    guard problems.isEmpty else { throw ConfigurationProblems(problems) }
+    problems.require(
+      each: masks, "masks", "names neither a host nor a user that the server has checked", Self.isMask)
+    try problems.throwIfAny()
   }
 
   /// Anybody takes any nick, and a user with `~` is what somebody says of themselves.

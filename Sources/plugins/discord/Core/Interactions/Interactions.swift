@@ -25,7 +25,7 @@ actor Interactions {
   private static let courtesy: Duration = .milliseconds(700)
   /// After which an answer comes too late.
   private static let patience: Duration = .seconds(4)
-  private static let alreadyAcknowledged = 40060
+  private static let alreadyAcknowledged = "40060"
 
   private let host: Host
   private let rest: RESTClient

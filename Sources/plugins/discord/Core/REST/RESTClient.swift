@@ -78,7 +78,8 @@ actor RESTClient {
       // The token of an interaction that has expired is none of the bot's.
       if response.status == 401, !route.hasOwnToken { refusedUntil = now() + Self.pauseAfterRefusal }
       throw .refused(
-        status: response.status, code: words["code"]?.intValue, words["message"]?.stringValue ?? "no reason given")
+        status: response.status, code: words["code"]?.intValue.map { "\($0)" },
+        words["message"]?.stringValue ?? "no reason given")
     }
     return words
   }
@@ -100,7 +101,7 @@ actor RESTClient {
       // An answer that did not come through Discord's proxy, or is no JSON, comes from a server in front of Discord.
       guard let seconds = words["retry_after"]?.doubleValue, headers["via"] != nil else {
         await requests.learn { $0.refusedAll(for: Self.pauseAfterBlock, now: $1) }
-        throw .blocked
+        throw .rateLimited(seconds: Self.pauseAfterBlock / .seconds(1))
       }
       let isGlobal = words["global"] == true
       await requests.learn { limits, now in

@@ -12,19 +12,17 @@ import PluginSDK
     var outbox: String
   }
 
-  private let host = SetOnce<Host>()
-  private let settings = SetOnce<Settings>()
+  private let host: Host
+  private let settings: Settings
+  let capabilities = Capabilities.messenger(maximumTextLength: 2_000, unit: .scalars)
 
-  init() {}
-
-  func start(_ host: Host) async throws -> Capabilities {
-    self.host.set(host)
-    settings.set(try host.config(as: Settings.self))
-    return .messenger(maximumTextLength: 2_000, unit: .scalars)
+  init(_ host: Host) throws {
+    self.host = host
+    settings = try host.config(as: Settings.self)
   }
 
   func run() async throws {
-    guard let host = host.value, let inbox = settings.value?.inbox else { return }
+    let inbox = settings.inbox
     if access(inbox, F_OK) != 0, mkfifo(inbox, 0o600) != 0 {
       host.log("\(inbox) cannot be made: \(String(cString: strerror(errno)))")
       return
@@ -40,7 +38,7 @@ import PluginSDK
   }
 
   func send(_ request: MessageSend) async throws -> Receipt {
-    guard let outbox = settings.value?.outbox, let file = fopen(outbox, "ae") else {
+    guard let file = fopen(settings.outbox, "ae") else {
       throw DeliveryFailure.transient("the outbox cannot be opened")
     }
     defer { fclose(file) }

@@ -1,18 +1,22 @@
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// Questions to a server whose answers come among everything else, in parts, and bear the question's name.
-final class Questions<Answer: Sendable>: Sendable {
+/// Questions to a service whose answers come among everything else, in parts, and bear the question's name.
+public final class PendingAnswers<Answer: Sendable>: Sendable {
   private static var limit: Duration { .seconds(10) }
 
   /// Nil once the connection has ended.
   private let open = Locked<[String: (answer: Answer, waiters: [CheckedContinuation<Answer?, Never>])]?>([:])
 
-  /// Asks, and waits for the answer. Who asks the same meanwhile gets the same answer.
+  public init() {}
+
+  /// Asks, and waits ten seconds for the answer. Callers that ask the same meanwhile get the same answer.
   ///
   /// - Parameter beginning: the answer before a part of it has come.
   /// - Returns: nil where none has come in time, or the connection has ended.
-  func answer(to name: String, beginning: Answer, ask: () -> Void) async -> Answer? {
+  public func answer(
+    to name: String, beginning: Answer, isolation: isolated (any Actor)? = #isolation, ask: () -> Void
+  ) async -> Answer? {
     let limit = Task { if (try? await LoopClock.shared.sleep(for: Self.limit)) != nil { close(name) { _ in nil } } }
     defer { limit.cancel() }
     return await withCheckedContinuation { waiter in
@@ -22,7 +26,7 @@ final class Questions<Answer: Sendable>: Sendable {
   }
 
   /// A part of an answer has come; where nobody has asked, nothing follows from it.
-  func add(to name: String, _ change: (inout Answer) -> Void) {
+  public func add(to name: String, _ change: (inout Answer) -> Void) {
     open.withLock { open in
       guard var question = open?[name] else { return }
       change(&question.answer)
@@ -31,10 +35,10 @@ final class Questions<Answer: Sendable>: Sendable {
   }
 
   /// The answer is complete.
-  func finish(_ name: String) { close(name) { $0 } }
+  public func finish(_ name: String) { close(name) { $0 } }
 
   /// No more answers come.
-  func end() {
+  public func end() {
     let rest = open.withLock { open in
       defer { open = nil }
       return open ?? [:]

@@ -1,0 +1,36 @@
+/// The position in a service's numbered stream of events up to which the host has everything. A pure value.
+///
+/// Numbers only need to grow: they may leave some out.
+public struct StreamPosition: Sendable, Equatable {
+  private let interval: Int
+  private var last: Int?
+  private var underWay: Set<Int> = []
+  private var unkept = 0
+
+  /// - Parameter interval: events after which the position is to be kept, though none of them was worth keeping by itself.
+  public init(keptEvery interval: Int = 50) { self.interval = interval }
+
+  /// The number after which the service has to tell everything again; `nil` before the first event.
+  public var safe: Int? {
+    guard let last, let first = underWay.min() else { return last }
+    return min(last, first - 1)
+  }
+
+  /// So much has happened since the position was kept that it is to be kept now.
+  public var isDue: Bool { unkept >= interval }
+
+  /// An event has come; a stream that begins anew may number it lower.
+  public mutating func saw(_ number: Int) {
+    last = number
+    unkept += 1
+  }
+
+  /// An event is handled apart from the others: the host gets it later than some that follow.
+  public mutating func begin(_ number: Int) { underWay.insert(number) }
+
+  /// The host has that event now.
+  public mutating func finish(_ number: Int) { underWay.remove(number) }
+
+  /// The position is kept.
+  public mutating func keep() { unkept = 0 }
+}

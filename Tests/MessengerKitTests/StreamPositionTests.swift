@@ -1,0 +1,35 @@
+import MessengerKit
+import Testing
+
+@Suite struct StreamPositionTests {
+  @Test func `the host has everything up to the first event that is still under way`() {
+    var position = StreamPosition()
+    #expect(position.safe == nil)
+    for number in [5, 6, 9] { position.saw(number) }
+    #expect(position.safe == 9)
+    for number in [6, 9] { position.begin(number) }
+    #expect(position.safe == 5)
+    position.finish(6)
+    #expect(position.safe == 8)
+    position.finish(9)
+    #expect(position.safe == 9)
+  }
+
+  @Test func `a stream that begins anew is at its new number`() {
+    var position = StreamPosition()
+    position.saw(900)
+    position.begin(900)
+    position.saw(1)
+    #expect(position.safe == 1)
+  }
+
+  @Test func `the position is to be kept after so many events, whatever their numbers`() {
+    var position = StreamPosition(keptEvery: 2)
+    position.saw(1)
+    #expect(!position.isDue)
+    position.saw(1_000)
+    #expect(position.isDue)
+    position.keep()
+    #expect(!position.isDue)
+  }
+}
