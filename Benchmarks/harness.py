@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+import verdicts
+
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -28,7 +30,6 @@ class Bench:
         self.programs, self.scratch, self.quick = programs, scratch, quick
         self.relay, self.tool = programs + "/pi-relayd", programs + "/pi-relay-bench"
         self.demo_agent = programs + "/pi-relay-demo-agent"
-        # Each figure: its value, goal and verdict.
         self.figures = {}
         self.goals = {}
 
@@ -40,16 +41,12 @@ class Bench:
         return self.amount(5, 1)
 
     def note(self, key, value):
-        """Records a figure, and judges it where it has a goal. A quick run judges nothing."""
+        """Records a figure and prints it, with a verdict where it has a goal. A quick run judges nothing."""
         if not math.isfinite(value):
             raise SystemExit(f"{key} is {value}, which is no figure")
-        sign, goal = self.goals.get(key, ("", None))
-        verdict = ""
-        if goal is not None and not self.quick:
-            verdict = "ok" if (value <= goal if sign == "<=" else value >= goal) else "MISSED"
-        self.figures[key] = (value, f"{sign} {goal}" if goal is not None else "", verdict)
-        shown = f"{value:.2f}" if isinstance(value, float) else str(value)
-        print(f"  {key:44} {shown:>12}  {self.figures[key][1]:8} {verdict}", flush=True)
+        self.figures[key], goal = value, self.goals.get(key)
+        verdict = verdicts.verdict(goal, value) if goal and not self.quick else ""
+        print(verdicts.line(key, value, goal, verdict), flush=True)
 
     def median(self, body):
         return statistics.median(body() for _ in range(self.runs))
@@ -114,18 +111,19 @@ class Daemon:
     def stop(self):
         if self.process.returncode is not None:
             return
-        # Popen.wait with a limit looks only every 50 ms.
-        descriptor = os.pidfd_open(self.pid)
-        began = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
-        ended = select.select([descriptor], [], [], 60)[0]
-        self.stop_ms = (time.monotonic() - began) * 1000
-        os.close(descriptor)
-        if not ended:
-            self.process.kill()
-        self.process.wait()
-        if not ended:
-            raise SystemExit("the daemon did not end within 60 s of SIGTERM")
+        # `wait` with a limit looks at ever longer intervals, and would round the time up to 31, 63 or 113 ms.
+        ended = os.pidfd_open(self.pid)
+        try:
+            began = time.monotonic()
+            self.process.send_signal(signal.SIGTERM)
+            if not select.select([ended], [], [], 60)[0]:
+                self.process.kill()
+                self.process.wait()
+                raise SystemExit("the daemon did not end within 60 s of SIGTERM")
+            self.stop_ms = (time.monotonic() - began) * 1000
+            self.process.wait()
+        finally:
+            os.close(ended)
         if self.process.returncode:
             raise SystemExit(f"the daemon ended with {self.process.returncode}")
 
@@ -147,6 +145,11 @@ def contents(path):
             return file.read()
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+def percentile(values, percent):
+    """The nearest rank: the smallest value that at least so many percent of all do not exceed."""
+    return sorted(values)[math.ceil(len(values) * percent / 100) - 1]
 
 
 def memory_mb(pids, field="Pss"):

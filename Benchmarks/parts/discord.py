@@ -8,11 +8,12 @@ import subprocess
 import threading
 import time
 
-from harness import LeftOut, children, contents, memory_mb
+from harness import LeftOut, children, contents, memory_mb, percentile
 
 GOALS = {
-    "discord.message_to_prompt_vs_floor": ("<=", 3), "discord.answer_done_vs_peer": ("<=", 1),
-    "discord.memory_vs_peer": ("<=", 0.6), "discord.crowd_broken": ("<=", 0), "discord.crowd_refused": ("<=", 0),
+    "discord.message_to_prompt_vs_floor": ("<=", 3), "discord.answer_done_vs_peer": ("<=", 2),
+    "discord.memory_vs_peer": ("<=", 0.8), "discord.crowd_p99_vs_peer": ("<=", 0.2),
+    "discord.crowd_broken": ("<=", 0), "discord.crowd_refused": ("<=", 0),
 }
 ANN, DIRECT = "100000000000000001", "500000000000000001"
 PEERS = ".build/peers/bin/python"
@@ -96,7 +97,7 @@ def notes(size):
 
 
 def stream_to_all(fake, log, size):
-    """All conversations stream at once: edits a second, the 99th of a hundred delays from the agent's last words to all of
+    """All conversations stream at once: edits a second, the p99 of the delays from the agent's last words to all of
     them at Discord in milliseconds, answers that are not whole, and refusals for haste."""
     for channel in size.crowd:
         tell(fake, channel, "hello")
@@ -127,7 +128,7 @@ def stream_to_all(fake, log, size):
             edits.append(event["at"])
         known.add(event["id"])
     rate = len(edits) / ((edits[-1] - edits[0]) / 1e9)
-    return (rate, sorted(delays)[max(0, len(delays) * 99 // 100 - 1)], broken,
+    return (rate, percentile(delays, 99), broken,
             sum(event["happened"] == "429" for event in events))
 
 
@@ -226,6 +227,7 @@ def measure(bench):
     for who, figures in crowd.items():
         for name, figure in zip(("edits_per_s", "p99_delay_ms", "broken", "refused"), figures):
             bench.note(f"discord.crowd_{who}{name}", figure)
+    bench.note("discord.crowd_p99_vs_peer", crowd[""][1] / crowd["peer_"][1])
     middle = lambda body: statistics.median(body(*one) for one in rounds)
     bench.note("discord.message_to_prompt_vs_floor", middle(lambda ours, peer, floor: ours[0] / floor))
     bench.note("discord.answer_done_vs_peer", middle(lambda ours, peer, floor: ours[1] / peer[1]))

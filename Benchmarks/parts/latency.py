@@ -6,7 +6,7 @@ import subprocess
 
 from harness import contents, wait_until
 
-GOALS = {"relay.delta_to_plugin_vs_pingpong_p50": ("<=", 6)}
+GOALS = {"relay.delta_to_plugin_vs_pingpong_p50": ("<=", 4)}
 
 
 def streaming(bench, during=lambda home: None):

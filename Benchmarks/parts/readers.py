@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-GOALS = {"delta.time_vs_pipe": ("<=", 1.5), "cumulative.time_vs_pipe": ("<=", 1.5), "delta.events_vs_node": (">=", 8)}
+GOALS = {"delta.time_vs_pipe": ("<=", 1.5), "cumulative.time_vs_pipe": ("<=", 1.5), "delta.events_vs_node": (">=", 16)}
 NODE = """
 let rest = '', length = 0;
 process.stdin.setEncoding('utf8');

@@ -5,14 +5,21 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from crowd import STARTING, Crowd
-from harness import children, contents, cpu_ms, memory_mb
+from harness import children, contents, cpu_ms, memory_mb, percentile
 from parts import sleeping
 
-GOALS = {}
+# The names are those of the full run; a quick run takes fewer sessions under the same names.
+COUNTS = (10, 100, 990)
+FEWEST, MOST = COUNTS[0], COUNTS[-1]
+LIVE = f"scale.live_{MOST}"
+GOALS = {
+    f"{LIVE}.daemon_mb_by_session": ("<=", 0.1), f"{LIVE}.cpu_ms_by_message_vs_{FEWEST}": ("<=", 1.3),
+    f"{LIVE}.answer_ms_p99_vs_{FEWEST}": ("<=", 1.5), f"scale.cold_start_{MOST}_vs_by_hand": ("<=", 1.5),
+} | sleeping.GOALS
 
 
 def answer_ms(ends):
-    return sorted((end["shown"] - end["said"]) * 1000 for end in ends)
+    return [(end["shown"] - end["said"]) * 1000 for end in ends]
 
 
 def by_hand(bench, count):
@@ -44,9 +51,8 @@ def by_hand(bench, count):
             agent.stdout.close()
 
 
-def live(bench, count):
-    """A daemon with so many live sessions."""
-    name = f"scale.live_{count}"
+def live(bench, name, count):
+    """Figures of a daemon with `count` live sessions, which stand for as many as `name` says."""
     home = bench.home()
     conversations = [f"c{number}" for number in range(count)]
     with Crowd(home, count) as crowd, home.daemon() as daemon:
@@ -67,16 +73,17 @@ def live(bench, count):
         time.sleep(seconds)
         idle = (cpu_ms([daemon.pid]) - idle) * 60 / seconds
         figures = {
-            "cold_start_s": cold_s, "answer_ms_p50": warm[len(warm) // 2], "answer_ms_p99": warm[len(warm) * 99 // 100],
+            "answer_ms_p50": percentile(warm, 50), "answer_ms_p99": percentile(warm, 99),
             "burst_s": max(end["shown"] for end in burst) - min(end["said"] for end in burst),
             "cpu_ms_by_message": spent / messages, "idle_cpu_ms_per_minute": idle, "daemon_rss_mb": memory,
             "agent_pss_mb": memory_mb(agents) / count,
         }
     crowd.disconnect()
     figures["stop_ms"] = daemon.stop_ms
+    bench.note(f"scale.cold_start_{name}_s", cold_s)
     for figure, value in figures.items():
-        bench.note(f"{name}.{figure}", value)
-    return figures
+        bench.note(f"scale.live_{name}.{figure}", value)
+    return dict(figures, cold_start_s=cold_s)
 
 
 def crowd_round(crowd, conversations, messages, gap):
@@ -89,15 +96,14 @@ def crowd_round(crowd, conversations, messages, gap):
 
 
 def measure(bench):
-    counts = bench.amount((10, 100, 990), (1, 2, 3))
-    figures = {count: live(bench, count) for count in counts}
-    few, many = figures[counts[0]], figures[counts[-1]]
-    name = f"scale.live_{counts[-1]}"
-    bench.note(f"{name}.daemon_kb_by_session",
-               (many["daemon_rss_mb"] - few["daemon_rss_mb"]) * 1024 / (counts[-1] - counts[0]))
+    counts = dict(zip(COUNTS, bench.amount(COUNTS, (1, 2, 3))))
+    figures = {name: live(bench, name, count) for name, count in counts.items()}
+    few, many = figures[FEWEST], figures[MOST]
+    bench.note(f"{LIVE}.daemon_mb_by_session",
+               (many["daemon_rss_mb"] - few["daemon_rss_mb"]) / (counts[MOST] - counts[FEWEST]))
     for figure in ("cpu_ms_by_message", "answer_ms_p99"):
-        bench.note(f"{name}.{figure}_vs_{counts[0]}", many[figure] / few[figure])
-    alone = by_hand(bench, counts[-1])
-    bench.note(f"scale.by_hand_{counts[-1]}_s", alone)
-    bench.note(f"{name}.cold_start_vs_by_hand", many["cold_start_s"] / alone)
+        bench.note(f"{LIVE}.{figure}_vs_{FEWEST}", many[figure] / few[figure])
+    alone = by_hand(bench, counts[MOST])
+    bench.note(f"scale.by_hand_{MOST}_s", alone)
+    bench.note(f"scale.cold_start_{MOST}_vs_by_hand", many["cold_start_s"] / alone)
     sleeping.measure(bench)

@@ -5,6 +5,13 @@ import statistics
 from crowd import Crowd
 from harness import memory_mb
 
+# The names are those of the full run; a quick run takes fewer sessions under the same names.
+SESSIONS, ROWS = 10_000, 1_000_000
+NAME = f"scale.sleeping_{SESSIONS}"
+GOALS = {
+    f"{NAME}.ready_ms_vs_empty": ("<=", 1.5), f"{NAME}.daemon_rss_mb_vs_empty": ("<=", 1.3),
+    f"{NAME}.stop_ms_vs_empty": ("<=", 1.5),
+}
 # The conversation whose rows are multiplied.
 SEED = "seed"
 
@@ -53,8 +60,7 @@ def visit(home, crowd, conversation):
 
 
 def measure(bench):
-    sessions, rows = bench.amount((10_000, 1_000_000), (100, 1_000))
-    name = f"scale.sleeping_{sessions}"
+    sessions, rows = bench.amount((SESSIONS, ROWS), (100, 1_000))
     full, empty = bench.home(), [bench.home() for _ in range(bench.runs)]
     with Crowd(full, 8) as crowd:
         visit(full, crowd, SEED)
@@ -65,6 +71,6 @@ def measure(bench):
             with Crowd(home, 8) as other:
                 rounds.append((visit(full, crowd, f"c{number}"), visit(home, other, "c")))
     for figure in rounds[0][0]:
-        bench.note(f"{name}.{figure}", statistics.median(full[figure] for full, _ in rounds))
+        bench.note(f"{NAME}.{figure}", statistics.median(full[figure] for full, _ in rounds))
         bench.note(f"scale.empty.{figure}", statistics.median(empty[figure] for _, empty in rounds))
-        bench.note(f"{name}.{figure}_vs_empty", statistics.median(full[figure] / empty[figure] for full, empty in rounds))
+        bench.note(f"{NAME}.{figure}_vs_empty", statistics.median(full[figure] / empty[figure] for full, empty in rounds))

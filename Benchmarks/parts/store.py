@@ -5,7 +5,7 @@ import tempfile
 
 from harness import contents, wait_until
 
-GOALS = {"store.accept_to_ack_vs_fdatasync_p50": ("<=", 5), "store.group_commit_vs_single": (">=", 3)}
+GOALS = {"store.accept_to_ack_vs_fdatasync_p50": ("<=", 3), "store.group_commit_vs_single": (">=", 3)}
 
 
 def ours(bench):

@@ -6,7 +6,7 @@ import time
 from harness import wait_until
 from parts.latency import streaming
 
-GOALS = {"upgrade.gap_ms": ("<=", 200), "recover.ms": ("<=", 500)}
+GOALS = {"upgrade.gap_ms": ("<=", 100), "recover.ms": ("<=", 200)}
 
 
 def replace(home):
