@@ -228,6 +228,12 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-toml", dependencies: [.product(name: "TOMLKit", package: "TOMLKit")], path: "Sources/toml",
       swiftSettings: strict),
+    // MARK: Bridge
+    // The protocol of bridge sockets: requests, answers, events and their summaries, history; no descriptors.
+    .target(
+      name: "BridgeProtocol",
+      dependencies: ["RelayWire", .product(name: "DequeModule", package: "swift-collections")],
+      path: "Sources/bridge/Protocol", swiftSettings: strict),
     // MARK: Plugins
     .systemLibrary(name: "CMarkdown", path: "Sources/plugins/CMarkdown", providers: [.apt(["libmd4c-dev"])]),
     .target(
@@ -304,6 +310,7 @@ let package = Package(
         "RelayTransport", "RelayWire", "TestSupport",
       ],
       swiftSettings: strict),
+    .testTarget(name: "BridgeProtocolTests", dependencies: ["BridgeProtocol", "RelayWire"], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
