@@ -234,6 +234,16 @@ let package = Package(
       name: "BridgeProtocol",
       dependencies: ["RelayWire", .product(name: "DequeModule", package: "swift-collections")],
       path: "Sources/bridge/Protocol", swiftSettings: strict),
+    // Finds a session's bridge and talks to it, waiting: for programs that do nothing else.
+    .target(
+      name: "BridgeClient", dependencies: ["BridgeProtocol", "CLinux", "RelayWire"], path: "Sources/bridge/Core",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "pi-bridge",
+      dependencies: [
+        "BridgeClient", "BridgeProtocol", "RelayWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Sources/bridge/Main", swiftSettings: strict),
     // MARK: Plugins
     .systemLibrary(name: "CMarkdown", path: "Sources/plugins/CMarkdown", providers: [.apt(["libmd4c-dev"])]),
     .target(
@@ -311,6 +321,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(name: "BridgeProtocolTests", dependencies: ["BridgeProtocol", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "BridgeClientTests",
+      dependencies: [
+        "BridgeClient", "BridgeProtocol", "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
+        "RelayWire", "TestSupport", "pi-bridge",
+      ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
