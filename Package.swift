@@ -228,6 +228,22 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-toml", dependencies: [.product(name: "TOMLKit", package: "TOMLKit")], path: "Sources/toml",
       swiftSettings: strict),
+    // MARK: Bridge
+    // The protocol of bridge sockets: requests, answers, events and their summaries, history; no descriptors.
+    .target(
+      name: "BridgeProtocol",
+      dependencies: ["RelayWire", .product(name: "DequeModule", package: "swift-collections")],
+      path: "Sources/bridge/Protocol", swiftSettings: strict),
+    // Finds a session's bridge and talks to it, waiting: for programs that do nothing else.
+    .target(
+      name: "BridgeClient", dependencies: ["BridgeProtocol", "CLinux", "RelayWire"], path: "Sources/bridge/Core",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "pi-bridge",
+      dependencies: [
+        "BridgeClient", "BridgeProtocol", "RelayWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Sources/bridge/Main", swiftSettings: strict),
     // MARK: Plugins
     .systemLibrary(name: "CMarkdown", path: "Sources/plugins/CMarkdown", providers: [.apt(["libmd4c-dev"])]),
     .target(
@@ -304,6 +320,13 @@ let package = Package(
         "RelayTransport", "RelayWire", "TestSupport",
       ],
       swiftSettings: strict),
+    .testTarget(name: "BridgeProtocolTests", dependencies: ["BridgeProtocol", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "BridgeClientTests",
+      dependencies: [
+        "BridgeClient", "BridgeProtocol", "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
+        "RelayWire", "TestSupport", "pi-bridge",
+      ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],

@@ -1,0 +1,108 @@
+internal import CLinux
+internal import Glibc
+internal import RelayWire
+
+/// A connection to one bridge, for a program that does nothing else meanwhile: calls wait.
+package final class BridgeConnection {
+  private let descriptor: Int32
+  private var received: [UInt8] = []
+  /// Bytes at the beginning of `received` that hold no newline.
+  private var searched = 0
+
+  /// A line of a bridge is far shorter; more without a newline is no bridge.
+  private static let maximumLineBytes = 64 << 20
+
+  /// - Throws: `BridgeError` when nothing listens there.
+  package init(to path: String) throws(BridgeError) {
+    let result = relay_connect_unix(path)
+    guard result >= 0 else {
+      throw BridgeError(
+        "\(path): \(Self.words(-result)). Use `pi-bridge list` to see the sessions that can be reached.")
+    }
+    descriptor = result
+    // A bridge that is gone is an error to report, not a signal to die of.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  deinit { _ = close(descriptor) }
+
+  /// Sends one line.
+  package func send(_ line: [UInt8], within limit: Duration?) throws(BridgeError) {
+    let deadline = limit.map { ContinuousClock.now + $0 }
+    let line = line + [UInt8(ascii: "\n")]
+    var written = 0
+    while written < line.count {
+      try wait(for: Int16(POLLOUT), until: deadline)
+      let count = line.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress! + written, line.count - written, Int32(MSG_DONTWAIT))
+      }
+      if count >= 0 {
+        written += count
+      } else if errno != EAGAIN, errno != EINTR {
+        throw BridgeError("the bridge closed the connection: \(Self.words(errno))")
+      }
+    }
+  }
+
+  /// Waits for the next line that is not empty.
+  ///
+  /// - Parameter limit: `nil` waits for ever.
+  /// - Returns: the line without its newline; `nil` when the bridge has closed the connection.
+  package func nextLine(within limit: Duration?) throws(BridgeError) -> [UInt8]? {
+    let deadline = limit.map { ContinuousClock.now + $0 }
+    while true {
+      while let line = takeLine() { if !line.isEmpty { return line } }
+      guard received.count < Self.maximumLineBytes else {
+        throw BridgeError("the bridge sent more than \(ByteCount(Self.maximumLineBytes)) without a newline")
+      }
+      try wait(for: Int16(POLLIN), until: deadline)
+      guard try readOnce() else { return nil }
+    }
+  }
+
+  private func takeLine() -> [UInt8]? {
+    guard let end = received[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
+      searched = received.count
+      return nil
+    }
+    var line = received[..<end]
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    defer {
+      received.removeFirst(end + 1)
+      searched = 0
+    }
+    return Array(line)
+  }
+
+  /// - Returns: false at the end of the stream.
+  private func readOnce() throws(BridgeError) -> Bool {
+    let size = 64 * 1024
+    let start = received.count
+    received.append(contentsOf: repeatElement(0, count: size))
+    let count = received.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + start, size) }
+    let code = errno
+    received.removeLast(size - max(0, count))
+    guard count < 0 else { return count > 0 }
+    guard code == EINTR || code == EAGAIN else {
+      if code == ECONNRESET { return false }
+      throw BridgeError("the bridge cannot be read: \(Self.words(code))")
+    }
+    return true
+  }
+
+  private func wait(for events: Int16, until deadline: ContinuousClock.Instant?) throws(BridgeError) {
+    while true {
+      var entry = pollfd(fd: descriptor, events: events, revents: 0)
+      let left = deadline.map { $0 - .now }
+      let milliseconds = left.map {
+        max(0, $0.components.seconds * 1_000 + $0.components.attoseconds / 1_000_000_000_000_000)
+      }
+      let result = poll(&entry, 1, milliseconds.map { Int32(clamping: $0 + 1) } ?? -1)
+      if result > 0 { return }
+      if result == 0, let left, left <= .zero { throw .timedOut }
+      if result < 0, errno != EINTR { throw BridgeError("poll: \(Self.words(errno))") }
+    }
+  }
+
+  private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

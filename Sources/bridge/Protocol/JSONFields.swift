@@ -1,0 +1,93 @@
+internal import RelayWire
+
+/// The members of one JSON object, found without decoding their values.
+struct JSONFields {
+  private let bytes: UnsafeRawBufferPointer
+  private var members: [(key: Range<Int>, value: Range<Int>)] = []
+
+  /// - Parameter bytes: one JSON object; the caller keeps it valid while the value is used.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+    guard let base = bytes.baseAddress else { return nil }
+    var found: [(Range<Int>, Range<Int>)] = []
+    var cursor = JSONCursor(bytes)
+    var isWhole = true
+    let isObject = cursor.members { key, cursor in
+      let start = cursor.position
+      isWhole = cursor.skipValue()
+      guard isWhole else { return false }
+      let offset = key.baseAddress.map { $0 - base } ?? 0
+      found.append((offset..<offset + key.count, start..<cursor.position))
+      return true
+    }
+    guard isObject, isWhole else { return nil }
+    members = found
+  }
+
+  /// The text of a member's value, as written; `nil` where there is no such member, and for `null`.
+  subscript(key: StaticString) -> UnsafeRawBufferPointer? {
+    for member in members where UnsafeRawBufferPointer(rebasing: bytes[member.key]).equals(key) {
+      let value = UnsafeRawBufferPointer(rebasing: bytes[member.value])
+      return value.equals("null") ? nil : value
+    }
+    return nil
+  }
+
+  /// The first of these members that exists.
+  func first(_ keys: StaticString...) -> UnsafeRawBufferPointer? {
+    for key in keys { if let value = self[key] { return value } }
+    return nil
+  }
+
+  /// The members of a member that is an object.
+  func object(_ key: StaticString) -> JSONFields? { self[key].flatMap { JSONFields($0) } }
+
+  /// The value of a member that is a string.
+  func text(_ key: StaticString) -> String? {
+    guard let value = self[key] else { return nil }
+    var cursor = JSONCursor(value)
+    return cursor.text()
+  }
+
+  /// The texts of a member's items, as written, where the member is an array.
+  func items(_ key: StaticString) -> [UnsafeRawBufferPointer]? { self[key].flatMap { Self.items(of: $0) } }
+
+  private static func items(of array: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer]? {
+    var cursor = JSONCursor(array)
+    guard cursor.take(UInt8(ascii: "[")) else { return nil }
+    var items: [UnsafeRawBufferPointer] = []
+    if cursor.take(UInt8(ascii: "]")) { return items }
+    repeat {
+      guard cursor.peek() != nil else { return nil }
+      let start = cursor.position
+      guard cursor.skipValue() else { return nil }
+      items.append(UnsafeRawBufferPointer(rebasing: array[start..<cursor.position]))
+    } while cursor.take(UInt8(ascii: ","))
+    return cursor.take(UInt8(ascii: "]")) ? items : nil
+  }
+}
+
+/// Writes one JSON object member by member, in the order of the calls.
+struct JSONObjectText {
+  private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+  /// The object with its closing brace.
+  var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
+
+  mutating func add(_ key: String, json value: some Collection<UInt8>) {
+    if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+    JSONText.quote(key, into: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    bytes += value
+  }
+
+  mutating func add(_ key: String, _ text: String) {
+    var value: [UInt8] = []
+    JSONText.quote(text, into: &value)
+    add(key, json: value)
+  }
+
+  mutating func add(_ key: String, _ number: Int) { add(key, json: Array("\(number)".utf8)) }
+
+  mutating func add(_ key: String, _ flag: Bool) { add(key, json: Array("\(flag)".utf8)) }
+}
