@@ -59,10 +59,10 @@ format: ## apply formatting
 
 install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
-	install -m 755 $(PROGRAMS)/pi-relayd $(PREFIX)/bin/
+	install -m 755 $(PROGRAMS)/pi-relayd $(PROGRAMS)/pi-bridge $(PREFIX)/bin/
 	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,irc,toml} $(PREFIX)/libexec/pi-relay/
 	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
 
 uninstall: ## remove what install put there
-	rm -f $(PREFIX)/bin/pi-relayd
+	rm -f $(PREFIX)/bin/pi-relayd $(PREFIX)/bin/pi-bridge
 	rm -rf $(PREFIX)/libexec/pi-relay

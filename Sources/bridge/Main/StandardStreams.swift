@@ -25,7 +25,7 @@ enum StandardError {
   static func say(_ words: String) { writeAll(Array("\(words)\n".utf8), to: STDERR_FILENO) }
 }
 
-/// What cannot be written has no reader left.
+/// Gives up at an error: there is no reader left.
 private func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
   var written = 0
   while written < bytes.count {
