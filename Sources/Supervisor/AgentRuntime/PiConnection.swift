@@ -51,6 +51,8 @@ package final class PiConnection: Sendable {
 
   package let child: ChildProcess
   package let incoming: Mailbox<Incoming>
+  /// Closed when nothing of this process is left, its own children included: the next one of the session may start.
+  package let aftermath = Mailbox<Void>()
   private let text: @Sendable (String) -> Void
   private let outbox: Outbox
   private let clock: any Clock<Duration>

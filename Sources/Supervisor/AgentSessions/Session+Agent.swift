@@ -26,7 +26,8 @@ extension Session {
     switch agent.beginStart(SlotRequest(), hasEnded: { $0.child.hasEnded }) {
     case .running(let connection): return connection
     case .wait(let request, let predecessor):
-      if let predecessor { _ = await predecessor.child.exit() }
+      // Its leftovers are found by the session's mark, which the next process carries too.
+      if let predecessor { _ = await predecessor.aftermath.next() }
       return try await startAgent(request)
     }
   }

@@ -28,6 +28,7 @@ extension Session {
         _ = guardian.endLeftovers(of: context.marker, signal: SIGKILL)
       }
     }
+    connection.aftermath.close()
     await slot.release()
     await connection.readErrors()
     ended(connection, exit)
