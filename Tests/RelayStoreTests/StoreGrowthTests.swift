@@ -84,7 +84,9 @@ import Testing
     try add(ended: 6_000)
     let many = try await use()
     #expect(few.count > 25)
-    for (statement, steps) in many {
+    // Writes share a commit or not as they happen to come: the number of transactions says nothing.
+    let transactions = ["BEGIN", "COMMIT", "SAVEPOINT", "RELEASE"]
+    for (statement, steps) in many where !transactions.contains(where: { statement.hasPrefix($0) }) {
       #expect(steps == few[statement], "\(statement)")
     }
   }
