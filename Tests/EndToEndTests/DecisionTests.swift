@@ -143,6 +143,24 @@ extension EndToEnd {
       }
     }
 
+    /// The leftovers of an agent are found by the session's mark, which its next agent carries too.
+    @Test func `the end of an agent's leftovers never reaches the session's next agent`() async throws {
+      try await RelayFixture.run(isOldAgent: true) { relay in
+        _ = try relay.scratch.write(
+          "old-agent", "#!/bin/sh\n[ \"$1\" = --help ] && exec echo '--session FILE'\nsleep 0.01\nexit 7\n",
+          executable: true)
+        try await relay.messenger.say("hello", id: "1")
+        var asked = ""
+        for attempt in 1...20 {
+          await relay.messenger.wait { [asked] in $0.questions.last.map { $0.id != asked } ?? false }
+          let question = try #require(await relay.messenger.questions.last)
+          #expect(question.text.contains("(exit code 7)"), "\(question.text)")
+          asked = question.id
+          try await relay.messenger.say("try again", id: "try \(attempt)")
+        }
+      }
+    }
+
     @Test func `a question without a limit of the agent's own expires by the setting`() async throws {
       try await RelayFixture.run(sessions: "questionTimeoutSeconds: 1") { relay in
         try await relay.messenger.say("/confirm", id: "1")

@@ -100,10 +100,11 @@ import Testing
 
   @Test func `a process that has exited is replaced, and its late report changes nothing`() {
     var state = State.working(State.Holder(process: one, slot: 1))
-    guard case .wait(_, nil) = state.beginStart("next", hasEnded: { _ in true }) else {
-      Issue.record("a process that has exited was taken for a running one")
+    guard case .wait(_, let predecessor?) = state.beginStart("next", hasEnded: { _ in true }) else {
+      Issue.record("a process that has exited was taken for a running one, or its leftovers are not waited for")
       return
     }
+    #expect(predecessor === one)
     #expect(state.exited(one) == false)
     #expect(state.activity == .starting)
   }

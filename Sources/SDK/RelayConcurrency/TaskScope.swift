@@ -21,7 +21,9 @@ package final class TaskScope: Sendable {
   /// Starts something, now or as soon as `run` is called. Nothing is started after `close`.
   ///
   /// - Parameter executor: where it runs; nil for the scope's own executor.
-  package func add(on executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void) {
+  /// - Returns: false after `close`.
+  @discardableResult
+  package func add(on executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void) -> Bool {
     jobs.post(Job(executor: executor, body: body))
   }
 

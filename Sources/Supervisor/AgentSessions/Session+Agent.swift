@@ -71,13 +71,16 @@ extension Session {
     let connection = try await launcher.spawn(program, launch) { try requireOpen() }
     agent.launched(connection)
     facts.processBegan()
-    taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, slot: slot) }
+    let isHeard = taskScope.add(on: EventLoop.shared) { [self] in await listen(to: connection, slot: slot) }
+    // The daemon is stopping.
+    if !isHeard { connection.aftermath.close() }
     do {
       learn(try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self), through: connection)
     } catch {
       agent.launchFailed(connection)
       let exit = await connection.stop(grace: .seconds(1))
       await connection.readErrors()
+      _ = await connection.aftermath.next()
       throw AgentUnavailable(
         description: "the agent did not start (\(exit))\(connection.firstError.map { ":\n\($0)" } ?? ".")\n"
           + "The whole log: pi-relayd logs session-\(id)")

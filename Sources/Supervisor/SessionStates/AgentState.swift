@@ -14,7 +14,7 @@ package enum AgentState<Process: AnyObject, Request, Slot> {
   /// The step that brings an agent about.
   package enum Start {
     case running(Process)
-    /// Wait for the exit of `predecessor`, then for a slot.
+    /// Wait until nothing is left of `predecessor`, then for a slot.
     case wait(Request, predecessor: Process?)
   }
 
@@ -60,7 +60,7 @@ package enum AgentState<Process: AnyObject, Request, Slot> {
   ///   - hasEnded: whether a process has exited.
   package mutating func beginStart(_ request: Request, hasEnded: (Process) -> Bool) -> Start {
     if let process, !hasEnded(process) { return .running(process) }
-    var predecessor: Process?
+    var predecessor = process
     if case .leaving(let process) = self { predecessor = process }
     self = .waiting(request)
     return .wait(request, predecessor: predecessor)
