@@ -399,7 +399,7 @@ let package = Package(
       name: "ConversationsTests",
       dependencies: [
         "AgentSessions", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayStore", "RelayText", "RelayWire", "SessionStates",
+        "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(

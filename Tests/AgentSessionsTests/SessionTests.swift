@@ -62,7 +62,7 @@ import Testing
   /// How the message ended.
   private func end(of prompt: Prompt, _ events: Mailbox<SessionEvent>) async -> RunEnd? {
     while let event = await events.next() {
-      if case .runEnded(prompt.key, let end, _) = event { return end }
+      if case .runEnded(let message, let end) = event, message.key == prompt.key { return end }
     }
     return nil
   }

@@ -162,7 +162,7 @@ extension Session {
   private func outcome(of key: MessageKey, _ events: Mailbox<SessionEvent>) async -> String {
     while let event = await events.next() {
       if case .dialogOpened(let question, _) = event { return "asked: \(question.dialog.title)" }
-      if case .runEnded(key, let end, _) = event { return "\(end)" }
+      if case .runEnded(let message, let end) = event, message.key == key { return "\(end)" }
     }
     return "nothing"
   }

@@ -4,6 +4,7 @@ import RelayConcurrency
 import RelayStore
 import RelayWire
 import SessionStates
+import TestSupport
 import Testing
 
 @testable import Conversations
@@ -59,7 +60,7 @@ import Testing
 
   @Test func `a hundred thousand messages stay bounded; the newest are kept, and what settles things always`() async {
     let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "first")
-    var items: [OutputItem] = [.output(.end(MessageEnd(key, .ran)))]
+    var items: [OutputItem] = [.output(.end(MessageEnd(of: key, .ran)))]
     for number in 0..<100_000 { items.append(message(number)) }
     let left = await waiting(items)
     #expect(left.count <= OutputBacklog.limit + 1)

@@ -17,8 +17,13 @@ import Testing
     var first = prompt("first")
     first.life = MessageLifecycle(.dispatched)
     var run = SessionRun(prompt: first)
-    for text in ["first"] { _ = run.take(.messageStart(role: "user", text: text), settles: true) }
-    for id in ids { run.steer(prompt(id), text: id) }
+    #expect(run.take(.messageStart(role: "user", text: "first"), settles: true) == .takesMessage)
+    run.prompt.life.take(.userMessageSeen)
+    for id in ids {
+      var steered = prompt(id)
+      steered.life.take(.steered)
+      run.steer(steered, text: id)
+    }
     return run
   }
 
@@ -27,7 +32,8 @@ import Testing
     _ = run.take(.messageStart(role: "user", text: "an extension's words"), settles: true)
     #expect(run.takeTaken().isEmpty)
     _ = run.take(.messageStart(role: "user", text: "b"), settles: true)
-    #expect(run.takeTaken().map(\.key.id) == ["b"])
+    let taken = run.takeTaken()
+    #expect(taken.map(\.key.id) == ["b"] && taken.map(\.stage) == [.settled])
     // The agent ends: the unknown message may have been the first, changed by an extension.
     let left = run.removeSteering()
     #expect(left.map(\.prompt.key.id) == ["a"] && left.map(\.mayBeTaken) == [true])

@@ -50,16 +50,15 @@ extension Session {
       if run.aborting { taskScope.add { _ = try? await connection.send(.abort, within: Self.abortLimit) } }
     }
     facts.note(event)
-    let wasAccepted = current.run?.accepted ?? false
     let verdict = current.take(event, settles: facts.settles ?? connection.sendsWholeMessages.map { !$0 })
-    if !wasAccepted, current.run?.accepted == true { _ = await take(.userMessageSeen) }
     if case .messageStart("user", _) = event, let prompt = current.run?.mayBeTaken {
       emit(.messageMayBeTaken(prompt.key))
     }
-    for taken in current.run?.takeTaken() ?? [] { emit(.messageTaken(taken.key)) }
+    for taken in current.run?.takeTaken() ?? [] { emit(.messageTaken(taken)) }
     report(event, connection)
     switch verdict {
     case .goesOn: break
+    case .takesMessage: _ = await take(.userMessageSeen)
     case .over(let end): current.reportEnd(.ended(end))
     case .overUnlessContinued: endWhenQuiet()
     }
@@ -82,7 +81,7 @@ extension Session {
       emit(.toolEnded(id: id, name: name, failed: failed, images: images))
     case .dialog(let dialog): open(dialog, connection)
     case .response(let response):
-      if !response.success, current.run?.accepted == false {
+      if !response.success, current.run?.isAccepted == false {
         current.reportEnd(.ended(.failed(response.error ?? "the agent refused the message")))
       }
     case .sessionName(let name?):

@@ -93,8 +93,8 @@ extension Session {
   private func refuseSteering(_ prompt: Prompt) async -> Steering {
     var prompt = prompt
     let reaction = prompt.life.take(.steeringRefused)
-    guard prompt.life.conclusion == nil else {
-      await endNotTaken(prompt)
+    if let end = MessageEnd(prompt.key, prompt.life) {
+      await endNotTaken(end)
       return .withdrawn
     }
     if let change = reaction?.persist { await advance(prompt.key, change) }
@@ -118,8 +118,9 @@ extension Session {
   /// Withdraws a message that the agent does not have yet.
   package func withdraw(_ key: MessageKey) async -> MessageChange {
     if let change = queue.withdraw(key) {
-      if change == .done { emit(.messageWithdrawn(key)) }
-      return change
+      guard case .done(let end) = change else { return .tooLate }
+      emit(.messageWithdrawn(end))
+      return .done
     }
     if current.run?.withdrawSteering(key) == true { return .tooLate }
     guard current.run?.prompt.key == key else { return .unknown }

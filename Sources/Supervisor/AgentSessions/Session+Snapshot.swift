@@ -68,7 +68,7 @@ extension Session {
   private var isBetweenEvents: Bool {
     guard let run = current.run else { return isIdle }
     // One whose turn has ended may be over within a moment, which only this program notices.
-    return run.accepted && run.takesSteering && current.isEndAwaited && !queue.hasCompaction
+    return run.isAccepted && run.takesSteering && current.isEndAwaited && !queue.hasCompaction
   }
 
   func resume() { connection?.resume() }

@@ -74,9 +74,9 @@ extension Session {
     for work in dropped {
       switch work {
       case .prompt(var prompt):
-        guard let conclusion = prompt.abort() else { continue }
-        await store(MessageEnd(prompt.key, conclusion))
-        emit(.runEnded(prompt.key, .aborted, conclusion))
+        guard let end = prompt.abort() else { continue }
+        await store(end)
+        emit(.runEnded(end, .aborted))
       case .compaction(let compaction): compaction.answer("The session was closed.")
       }
     }
@@ -95,9 +95,9 @@ extension Session {
   /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
   package func drop(instance: String) async {
     for var prompt in queue.removeAll(of: instance) {
-      guard let conclusion = prompt.abort() else { continue }
-      await store(MessageEnd(prompt.key, conclusion))
-      emit(.messageWithdrawn(prompt.key))
+      guard let end = prompt.abort() else { continue }
+      await store(end)
+      emit(.messageWithdrawn(end))
     }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)
@@ -115,7 +115,7 @@ extension Session {
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
   /// daemon. Answers what was cut short, in words; nil when nothing was.
   func shutDown() async -> String? {
-    let isRunning = current.run?.accepted == true
+    let isRunning = current.run?.isAccepted == true
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)
     for case .compaction(let compaction) in queue.removeAll() { compaction.answer(nil) }

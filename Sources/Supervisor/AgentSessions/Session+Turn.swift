@@ -180,7 +180,7 @@ extension Session {
     case .ended(let end):
       turn.end = end
       if end == .handled { return .handledWithoutRun }
-      return current.run?.accepted == true ? .runEnded : .refusedByAgent
+      return current.run?.isAccepted == true ? .runEnded : .refusedByAgent
     case .died(let exit, let words):
       turn.why = "\(exit)" + (words.map { ": \($0)" } ?? "")
       await noteDeath(turn.why)
@@ -218,7 +218,7 @@ extension Session {
   /// Ends the message, with words for the person.
   private func conclude(_ conclusion: Conclusion, _ turn: Turn) async {
     let prompt = current.run?.prompt ?? turn.prompt
-    await conclude(prompt, await end(conclusion, of: prompt, turn), conclusion)
+    await conclude(prompt, await end(conclusion, of: prompt, turn))
   }
 
   private func end(_ conclusion: Conclusion, of prompt: Prompt, _ turn: Turn) async -> RunEnd {
@@ -239,7 +239,7 @@ extension Session {
         prompt.life.evidence.interruption == .shuttingDown
         ? "pi-relayd was stopped while the agent worked on this."
         : prompt.life.evidence.mayHaveBeenTaken ? turn.why : "The agent ended unexpectedly (\(turn.why))."
-      return await interruption(of: prompt.key, why)
+      return await interruption(why)
     }
   }
 

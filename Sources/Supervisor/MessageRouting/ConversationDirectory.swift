@@ -241,11 +241,14 @@ final class ConversationDirectory: Sendable {
       .say(text, .notice, buttons: nil, replyTo: message.flatMap { $0.origin.isInteraction ? $0.id : nil }), to: key)
   }
 
-  /// Ends a message, with a text where there is something to say.
+  /// Ends a message that no session has, with a text where there is something to say.
+  ///
+  /// - Parameter event: the event that ends it.
   func endMessage(
-    _ message: MessageKey, _ conclusion: Conclusion = .handled, saying text: String? = nil, buttons: [[Button]]? = nil
+    _ message: MessageKey, _ event: MessageLifecycle.Event = .handled, saying text: String? = nil,
+    buttons: [[Button]]? = nil
   ) {
-    let end = MessageEnd(message, conclusion)
+    guard let end = MessageEnd(received: message, event) else { return }
     post(text.map { .report($0, end, buttons: buttons) } ?? .end(end), to: message.conversation)
   }
 
