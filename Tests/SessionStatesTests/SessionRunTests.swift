@@ -1,6 +1,7 @@
 import PiRPC
 import RelayStore
 import RelayWire
+import TestSupport
 import Testing
 
 @testable import RelayModel
@@ -47,6 +48,20 @@ import Testing
     run.creditUnknownUserMessages()
     #expect(run.takeTaken().map(\.key.id) == ["a", "b"])
     #expect(run.removeSteering().map(\.mayBeTaken) == [false])
+  }
+
+  @Test func `steering messages wait after a run without them, but for those that were taken back`() {
+    var run = run(steering: "a", "b", "c")
+    _ = run.take(.messageStart(role: "user", text: "transformed"), settles: true)
+    let isSteered = run.withdrawSteering(prompt("b").key)
+    #expect(isSteered)
+    let left = SessionRun.Requeued(run.removeSteering())
+    // The first may be with the agent: that stays stored, until the transcript tells.
+    #expect(left.waiting.map(\.prompt.key.id) == ["a", "c"])
+    #expect(left.waiting.map(\.change?.stage) == [nil, .received])
+    #expect(left.waiting.map(\.prompt.life.state) == [.queued, .queued])
+    #expect(left.waiting.map(\.prompt.life.evidence.mayHaveBeenTaken) == [true, false])
+    #expect(left.notTaken == [MessageEnd(of: prompt("b").key, .notTaken)])
   }
 
   @Test func `the limit on a run's time goes on over an upgrade`() {

@@ -12,7 +12,7 @@ internal import SessionStates
 extension Session {
   /// The end of a run that was cut short.
   package func interruption(_ why: String) async -> RunEnd {
-    guard await hasSavedNothing() else {
+    guard await agent.hasSavedNothing(self) else {
       return .failed(
         "\(why) What was shown of it is above; it is not run again by itself. The session goes on with your next message."
       )
@@ -24,20 +24,11 @@ extension Session {
 
   /// Steering messages that the run ended without wait for a turn of their own, but for those that have been taken back.
   func requeue(_ steering: [SessionRun.Leftover]) async {
-    var waiting: [(prompt: Prompt, change: StageChange?)] = []
-    var notTaken: [MessageEnd] = []
-    for var left in steering {
-      let reaction = left.prompt.life.take(.runEndedWithout(mayHaveTaken: left.mayBeTaken))
-      if let end = MessageEnd(left.prompt.key, left.prompt.life) {
-        notTaken.append(end)
-      } else {
-        waiting.append((left.prompt, reaction?.persist))
-      }
-    }
+    let left = SessionRun.Requeued(steering)
     // Before anything is awaited: an edit, a withdrawal or a close must find them in the queue.
-    queue.prepend(waiting.map(\.prompt))
-    for end in notTaken { await endNotTaken(end) }
-    for one in waiting { if let change = one.change { await advance(one.prompt.key, change) } }
+    queue.prepend(left.waiting.map(\.prompt))
+    for end in left.notTaken { await endNotTaken(end) }
+    for one in left.waiting { if let change = one.change { await advance(one.prompt.key, change) } }
   }
 
   /// Ends a message that was taken back while the agent had it, as far as anybody knew.
@@ -68,8 +59,8 @@ extension Session {
     current.forgetEnd()
     retention.messageEnded(now: dependencies.timeSource.wallTime())
     agent.runEnded()
-    cancelDialogs("the run has ended")
-    withdrawQuestions("the run has ended")
+    questions.cancelDialogs("the run has ended", connection)
+    questions.withdrawAllOwn("the run has ended")
     for end in taken { emit(.messageTaken(end)) }
     emit(.questionsOver)
     emit(.runEnded(message, end))

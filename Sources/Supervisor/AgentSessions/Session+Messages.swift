@@ -57,7 +57,8 @@ extension Session {
     guard current.run?.takesSteering == true, let connection else { return .refused }
     let prepared = await prepared(prompt)
     // A message that the model cannot take is queued instead, where the person is told.
-    guard current.run?.takesSteering == true, self.connection === connection, facts.refusal(of: prepared) == nil else {
+    guard current.run?.takesSteering == true, self.connection === connection, agent.facts.refusal(of: prepared) == nil
+    else {
       return .refused
     }
     // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
@@ -126,8 +127,8 @@ extension Session {
     guard current.run?.prompt.key == key else { return .unknown }
     // Too late: it ends only if it turns out not to have arrived.
     guard let reaction = current.run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
-    withdrawQuestions("the message was withdrawn")
-    agent.request?.cancel()
+    questions.withdrawAllOwn("the message was withdrawn")
+    agent.cancelWait()
     return .done
   }
 }

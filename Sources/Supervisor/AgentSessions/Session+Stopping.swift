@@ -18,14 +18,14 @@ extension Session {
     case .nothing: return .nothing
     case .compaction:
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
-      agent.request?.cancel()
+      agent.cancelWait()
       await stopAgent()
       return .compaction
     case .run:
-      withdrawQuestions("the run was stopped")
-      agent.request?.cancel()
+      questions.withdrawAllOwn("the run was stopped")
+      agent.cancelWait()
       guard let connection else { return .run }
-      cancelDialogs("the run was stopped")
+      questions.cancelDialogs("the run was stopped", connection)
       let steering = current.run?.removeSteering() ?? []
       let generation = current.generation
       taskScope.add { [self] in await endAbort(connection, generation) }
@@ -68,9 +68,9 @@ extension Session {
     phase.take(.closed)
     let dropped = queue.removeAll()
     current.run?.prompt.life.take(.aborted)
-    withdrawQuestions("the session was closed")
+    questions.withdrawAllOwn("the session was closed")
     wakes.close()
-    agent.request?.cancel()
+    agent.cancelWait()
     for work in dropped {
       switch work {
       case .prompt(var prompt):
@@ -101,7 +101,7 @@ extension Session {
     }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)
-    withdrawQuestions("who was asked is gone")
+    questions.withdrawAllOwn("who was asked is gone")
   }
 
   // MARK: - The daemon
@@ -119,10 +119,10 @@ extension Session {
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)
     for case .compaction(let compaction) in queue.removeAll() { compaction.answer(nil) }
-    withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
+    questions.withdrawAllOwn("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
-    agent.request?.cancel()
-    cancelDialogs("pi-relayd is stopping, and the agent with it")
+    agent.cancelWait()
+    questions.cancelDialogs("pi-relayd is stopping, and the agent with it", connection)
     await stopAgent()
     await waitForEndOfWork()
     return isRunning ? "session \(name): the running answer was cut short" : nil

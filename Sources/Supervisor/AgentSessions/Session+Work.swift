@@ -97,7 +97,7 @@ extension Session {
     current.beginCompaction()
     defer { current.finish() }
     do {
-      let connection = try await connected()
+      let connection = try await agent.connected(for: self)
       guard !current.isCompactionStopped else { return NoticeText.compactionStopped }
       agent.compactionBegan()
       defer { agent.compactionEnded() }

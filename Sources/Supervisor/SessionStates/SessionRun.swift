@@ -125,6 +125,25 @@ package struct SessionRun: Codable {
     package var mayBeTaken: Bool
   }
 
+  /// The fate of steering messages after a run that was not seen to take them.
+  package struct Requeued {
+    /// Messages that wait for a turn of their own, and the stage to store for each.
+    package var waiting: [(prompt: Prompt, change: StageChange?)] = []
+    /// The ends of messages that were taken back meanwhile.
+    package var notTaken: [MessageEnd] = []
+
+    package init(_ leftovers: [Leftover]) {
+      for var left in leftovers {
+        let reaction = left.prompt.life.take(.runEndedWithout(mayHaveTaken: left.mayBeTaken))
+        if let end = MessageEnd(left.prompt.key, left.prompt.life) {
+          notTaken.append(end)
+        } else {
+          waiting.append((left.prompt, reaction?.persist))
+        }
+      }
+    }
+  }
+
   /// Takes all steering messages out that pi was not seen to take. Where pi has added messages that are none of ours as
   /// they were written, as many of the first may be among them.
   package mutating func removeSteering() -> [Leftover] {
