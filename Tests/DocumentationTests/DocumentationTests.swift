@@ -115,19 +115,4 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     #expect(named.count > 60)
     for name in named { #expect(names.contains(name), "\(name)") }
   }
-
-  @Test func `every link of the documents leads somewhere`() throws {
-    for name in ["README.md"]
-      + ["architecture", "configuration", "operations", "security", "writing-a-plugin", "plugin-protocol", "glossary"]
-      .map({ "docs/\($0).md" })
-    {
-      let folder = root.appending(path: name).deletingLastPathComponent()
-      for part in try document(name).split(separator: "](").dropFirst() {
-        let target = part.prefix { $0 != ")" }
-        guard !target.hasPrefix("http") else { continue }
-        #expect(
-          FileManager.default.fileExists(atPath: folder.appending(path: String(target)).path), "\(name): \(target)")
-      }
-    }
-  }
 }
