@@ -100,34 +100,4 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     #expect(config.shutdown == defaults.shutdown)
     #expect(config.pi == defaults.pi)
   }
-
-  @Test func `every test that the table of coverage names is there`() throws {
-    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    var names: Set<String> = []
-    for path in try FileManager.default.subpathsOfDirectory(atPath: tests.path) where path.hasSuffix("Tests.swift") {
-      let text = try String(contentsOf: tests.appending(path: path), encoding: .utf8)
-      names.formUnion(text.split(separator: "func `").dropFirst().map { String($0.prefix { $0 != "`" }) })
-    }
-    let parts = try document("docs/coverage.md").split(separator: "`", omittingEmptySubsequences: false)
-    let quoted = parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
-    // Commands and files are quoted, too; names of tests are sentences.
-    let named = quoted.filter { $0.split(separator: " ").count > 3 || names.contains($0) }
-    #expect(named.count > 60)
-    for name in named { #expect(names.contains(name), "\(name)") }
-  }
-
-  @Test func `every link of the documents leads somewhere`() throws {
-    for name in ["README.md"]
-      + ["architecture", "configuration", "operations", "security", "writing-a-plugin", "plugin-protocol", "glossary"]
-      .map({ "docs/\($0).md" })
-    {
-      let folder = root.appending(path: name).deletingLastPathComponent()
-      for part in try document(name).split(separator: "](").dropFirst() {
-        let target = part.prefix { $0 != ")" }
-        guard !target.hasPrefix("http") else { continue }
-        #expect(
-          FileManager.default.fileExists(atPath: folder.appending(path: String(target)).path), "\(name): \(target)")
-      }
-    }
-  }
 }

@@ -317,6 +317,20 @@ extension EndToEnd {
       }
     }
 
+    @Test func `files that come with an answer reach the agent as a message of their own`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("/input", id: "1")
+        await relay.messenger.waitForText("What is your name?")
+        let spool = try #require(await relay.messenger.lastInitialize?.spoolDir)
+        try Data("the secret is 42".utf8).write(to: URL(filePath: spool + "/1"))
+        try await relay.messenger.say(
+          "Ann Smith", id: "2", attachments: [Attachment(id: "1", name: "notes.txt", path: spool + "/1")])
+        await relay.messenger.waitForText("You answered: Ann Smith")
+        await relay.messenger.waitForText("--- notes.txt ---\nthe secret is 42")
+        #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.contains("You wrote: Ann Smith") })
+      }
+    }
+
     @Test func `the first answer wins and every surface is told`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/select", id: "1")

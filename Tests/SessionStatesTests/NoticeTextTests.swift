@@ -44,4 +44,14 @@ import Testing
         .progress(.retry, "🔁 503 fake error 503: retry 1 of 3 succeeded.", isOver: true),
       ])
   }
+
+  @Test(arguments: [
+    (PiEvent.notify(message: "done", kind: "info"), "ℹ️ done"), (.notify(message: "slow", kind: "warning"), "⚠️ slow"),
+    (.notify(message: "broken", kind: "error"), "❌ broken"),
+    (.extensionError(path: "/home/ann/.pi/tools.ts", message: "no key"), "⚠️ The extension tools.ts failed: no key"),
+  ])
+  func `notices and failures of extensions are shown as they are`(event: PiEvent, text: String) {
+    var notices = NoticeText()
+    #expect(notices.event(for: event) == .notice(text))
+  }
 }
