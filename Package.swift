@@ -304,8 +304,8 @@ let package = Package(
     .target(
       name: "Drills",
       dependencies: [
-        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
-        "TestSupport",
+        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
+        "RelayTransport", "RelayWire", "TestSupport",
       ],
       path: "Tests/Drills/Core",
       swiftSettings: strict),
