@@ -5,7 +5,6 @@ internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayConfig
-internal import RelayLogging
 internal import RelayModel
 internal import RelayTransport
 internal import RelayWire

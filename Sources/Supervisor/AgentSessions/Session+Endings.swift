@@ -1,10 +1,5 @@
-internal import AgentRuntime
-internal import FoundationEssentials
-internal import Glibc
-internal import PiRPC
 internal import RelayConcurrency
 package import RelayModel
-internal import RelayStore
 internal import RelayWire
 internal import SessionStates
 

@@ -5,7 +5,6 @@ internal import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
 internal import RelayStore
-internal import RelayTransport
 package import SessionStates
 
 // Messages of people, one of which is with pi at a time, and changes of those that wait.

@@ -7,7 +7,6 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
 internal import RelayTransport
-internal import RelayWire
 internal import SessionStates
 
 // The talk with the agent about one message: the message is written, and the agent's events become events for watchers and

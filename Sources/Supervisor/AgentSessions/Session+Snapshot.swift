@@ -1,11 +1,8 @@
 internal import AgentRuntime
-internal import Glibc
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayModel
-internal import RelayStore
-internal import RelayTransport
 internal import SessionStates
 
 // How a session passes from one program of this process to the next. What waits in its queue is found in the store.

@@ -5,8 +5,6 @@ internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayModel
-internal import RelayStore
-internal import RelayTransport
 internal import RelayWire
 package import SessionStates
 

@@ -1,15 +1,8 @@
 internal import AgentRuntime
-internal import FoundationEssentials
-internal import Glibc
 internal import Logging
-internal import PiRPC
-internal import ProcessSupervision
 internal import RelayConcurrency
-internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
-internal import RelayTransport
-internal import RelayWire
 internal import SessionStates
 
 // The turn of one message: its life says the next step, and each step's outcome is the next event of its life.

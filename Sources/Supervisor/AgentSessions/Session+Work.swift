@@ -1,11 +1,9 @@
 internal import AgentRuntime
-internal import FoundationEssentials
 internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayTransport
 internal import RelayWire
 internal import SessionStates
 

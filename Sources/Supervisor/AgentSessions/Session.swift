@@ -1,5 +1,4 @@
 package import AgentRuntime
-internal import FoundationEssentials
 internal import Logging
 package import PiRPC
 internal import ProcessSupervision
@@ -9,7 +8,6 @@ internal import RelayLogging
 package import RelayModel
 internal import RelayStore
 internal import RelayText
-internal import RelayWire
 internal import SessionStates
 
 /// One session of the agent: a queue of messages, and a pi process started when there is one to work on.

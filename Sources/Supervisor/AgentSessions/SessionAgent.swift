@@ -7,8 +7,6 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
-internal import RelayText
-internal import RelayTransport
 internal import SessionStates
 
 /// The agent of one session: its process, the slot that the process holds, and the facts known of it.

@@ -3,7 +3,6 @@ internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
-internal import RelayLogging
 internal import RelayModel
 internal import RelayTransport
 internal import RelayWire

@@ -1,10 +1,8 @@
 internal import AgentRuntime
-internal import FoundationEssentials
 internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
-internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import SessionStates
