@@ -40,7 +40,7 @@ enum Arrival: Sendable {
 final class ConversationDirectory: Sendable {
   /// The parts from which the output of a conversation is made.
   struct OutputDependencies: Sendable {
-    let store: any Store
+    let store: SQLiteStore
     let services: Services
     let timeSource: TimeSource
     let deliveries: Config.DeliverySettings

@@ -9,7 +9,7 @@ internal import RelayStore
 
 /// Drops terminals that do not come back: their daemon or their connection may only have been restarted.
 struct DetachedTerminals: Sendable {
-  let store: any Store
+  let store: SQLiteStore
   let sessions: SessionRegistry
   let directory: ConversationDirectory
   let subscriptions: SessionSubscriptions

@@ -16,7 +16,7 @@ internal import SessionStates
 /// Decides what an arrival is: a command, the answer to a question, or a prompt; and has it carried out. One conversation's
 /// arrivals come one after another.
 final class MessageDispatcher: Sendable {
-  let store: any Store
+  let store: SQLiteStore
   let sessions: SessionRegistry
   let directory: ConversationDirectory
   let bindings: SessionBindings
@@ -27,7 +27,7 @@ final class MessageDispatcher: Sendable {
   let logger: Logger
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, questions: QuestionRegistry,
     logger: Logger
   ) {

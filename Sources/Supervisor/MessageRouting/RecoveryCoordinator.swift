@@ -23,7 +23,7 @@ actor RecoveryCoordinator {
     var untold: [MessageEnd]
   }
 
-  private let store: any Store
+  private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
@@ -35,7 +35,7 @@ actor RecoveryCoordinator {
   private var handedOver: [String: Unfinished] = [:]
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     dispatcher: MessageDispatcher, redaction: Redactor, logger: Logger
   ) {
     self.store = store

@@ -11,7 +11,7 @@ internal import RelayWire
 
 /// The assistant's view of message routing.
 struct RoutingForAssistant: AssistantHost {
-  let store: any Store
+  let store: SQLiteStore
   let directory: ConversationDirectory
   let bindings: SessionBindings
   let gate: InboundGate

@@ -8,7 +8,7 @@ internal import SessionStates
 
 /// Tells conversations of what concerns them in sessions that they have turned away from.
 struct UnseenEvents: Sendable {
-  let store: any Store
+  let store: SQLiteStore
   let sessions: SessionRegistry
   let directory: ConversationDirectory
   let questions: QuestionRegistry

@@ -6,8 +6,11 @@ internal import RelayConcurrency
 internal import RelayTransport
 package import RelayWire
 
-/// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, one
-/// reader.
+/// Everything that must survive, in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer,
+/// one reader.
+///
+/// A message is acknowledged only after a call here has returned: data that a call has stored is on the disk. The
+/// exceptions are named `schedule…`.
 package final class SQLiteStore: Sendable {
   /// The version of the tables that this program knows.
   package static var schemaVersion: Int { Schema.version }
