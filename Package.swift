@@ -214,12 +214,19 @@ let package = Package(
       path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
     .target(
       name: "CEdit", path: "Sources/Supervisor/CEdit", linkerSettings: [.linkedLibrary("edit")]),
+    // The chat in a terminal or a pipe: a messenger attached to the control socket. Starts and ends no daemon.
+    .target(
+      name: "TerminalChat",
+      dependencies: [
+        "CEdit", "CLinux", "ControlServer", "Formatter", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
+      ],
+      path: "Sources/Supervisor/TerminalChat", swiftSettings: strict),
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "AgentRuntime", "CEdit", "CLinux", "ControlServer", "Formatter", "LiveUpgrade", "PluginConformance",
-        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+        "AgentRuntime", "CLinux", "ControlServer", "LiveUpgrade", "PluginConformance", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TerminalChat",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -411,6 +418,11 @@ let package = Package(
         "splice", "pi-relay-demo-agent", "pi-relay-formatter",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "TerminalChatTests",
+      dependencies: [
+        "CLinux", "ControlServer", "RelayConcurrency", "RelayTransport", "RelayWire", "TerminalChat", "TestSupport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
