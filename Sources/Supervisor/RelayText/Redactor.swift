@@ -56,7 +56,8 @@ package struct Redactor: Sendable {
       guard let rest = pattern.replacing(in: line, with: Self.replacement) else {
         if reported.withLock({ $0.insert(text).inserted }) {
           logger?.warning(
-            "delivery.redact: \"\(text)\" takes too long on some lines, which are not shown; write it more simply")
+            "delivery.redact: \"\(text)\" takes too long on some lines, which are therefore not shown; simplify the expression"
+          )
         }
         return Self.replacement
       }
