@@ -36,7 +36,7 @@ extension EndToEnd {
 
     @Test func `a home that is no folder, or cannot be made, is named`() async throws {
       let file = try scratch.write("file", "")
-      expectRefusal(try await relay(["start"], home: file), "\(file) is in the way: it is not a folder; move it")
+      expectRefusal(try await relay(["start"], home: file), "\(file) is not a folder; move it away")
       expectRefusal(try await relay(["start"], home: file + "/home"), "\(file)/home cannot be made", "Not a directory")
       expectRefusal(try await relay(["start"], home: "/proc/pi-relay"), "/proc/pi-relay cannot be made")
     }

@@ -27,7 +27,7 @@ package final class DaemonLock: Sendable {
       let holder = Self.holder(home).map { " (pid \($0))" } ?? ""
       _ = close(file)
       throw HomeDirectory.Failure(
-        description: "a pi-relayd runs already for \(home.path)\(holder); pi-relayd status shows it, "
+        description: "another pi-relayd already runs for \(home.path)\(holder); pi-relayd status shows it, "
           + "pi-relayd stop ends it")
     }
     descriptor = file

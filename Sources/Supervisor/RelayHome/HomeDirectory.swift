@@ -89,7 +89,7 @@ package struct HomeDirectory: Sendable, Equatable {
       throw Failure(SystemError("cannot be read", path: folder))
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
-      throw Failure(description: "\(folder) is in the way: it is not a folder; move it")
+      throw Failure(description: "\(folder) is not a folder; move it away")
     }
     guard status.st_uid == geteuid() else {
       throw Failure(description: "\(folder) belongs to another user; set PI_RELAY_HOME to a folder of your own")
