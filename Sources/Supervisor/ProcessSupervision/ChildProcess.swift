@@ -108,7 +108,7 @@ package final class ChildProcess: Sendable {
   package static func adopt(_ handover: Snapshot, guardian: Guardian?) throws(SpawnError) -> ChildProcess {
     let child = ChildProcess(pid: handover.pid, guardian: guardian)
     guard child.startTime == handover.startTime else {
-      throw .system(path: "process \(handover.pid)", reason: "it is not the one that was handed over")
+      throw .system(path: "process \(handover.pid)", reason: "another process has this number now")
     }
     guardian?.record(child)
     child.watch()

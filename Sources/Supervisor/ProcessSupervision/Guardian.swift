@@ -97,7 +97,9 @@ package final class Guardian: Sendable {
     }
     guard !stopping else { return }
     guard ends <= Self.maximumQuickEnds else {
-      logger.error("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
+      logger.error(
+        "the guardian exited \(ends) times in a row and is not started again; if the daemon crashes, its children keep running"
+      )
       return
     }
     logger.warning("the guardian ended with \(exit) and is started again")
@@ -109,7 +111,8 @@ package final class Guardian: Sendable {
       try start()
     } catch {
       if case .postponed = error { return SpawnGate.shared.whenOpen { [weak self] in self?.startAgain() } }
-      logger.error("the guardian could not be started again, so children would outlive a crash of the daemon: \(error)")
+      logger.error(
+        "the guardian could not be started again; if the daemon crashes, its children keep running: \(error)")
     }
   }
 
