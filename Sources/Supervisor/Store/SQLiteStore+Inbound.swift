@@ -133,7 +133,7 @@ extension SQLiteStore: Store {
       guard case .failure(let error) = outcome else { return }
       let (instance, conversation) = (key.conversation.instance, key.conversation.conversation)
       logger?.error(
-        "that an outcome was told could not be stored: \(error)",
+        "the report of an outcome was not stored: \(error)",
         metadata: ["instance": .string(instance), "conversation": .string(conversation)])
     }
   }

@@ -23,7 +23,7 @@ extension SQLiteStore {
       try $0.run("UPDATE session SET shownModel = ? WHERE id = ?", .text(model), .text(session))
     } then: { [logger] outcome in
       guard case .failure(let error) = outcome else { return }
-      logger?.error("the model of a session could not be stored: \(error)", metadata: ["session": .string(session)])
+      logger?.error("the model of a session was not stored: \(error)", metadata: ["session": .string(session)])
     }
   }
 
@@ -77,7 +77,7 @@ extension SQLiteStore {
       try connection.rows("SELECT conversation, session, body FROM binding WHERE instance = ?", .text(instance)) {
         row in
         let key = ConversationKey(instance: instance, conversation: row.text(0))
-        return readable("who \(key) talks to") {
+        return readable("the session of \(key)") {
           Binding(
             key: key, conversation: try JSONCoding.decode(Conversation.self, from: row.blob(2)), session: row.text(1))
         }

@@ -85,7 +85,7 @@ package final class SQLiteStore: Sendable {
     do {
       return try read()
     } catch {
-      logger?.error("\(path): \(what) cannot be understood and is left as it is: \(error)")
+      logger?.error("\(path): \(what) cannot be read and is left unchanged: \(error)")
       return nil
     }
   }

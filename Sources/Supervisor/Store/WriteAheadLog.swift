@@ -14,8 +14,9 @@ enum WriteAheadLog {
     let lost = commitsLost(path)
     if lost == 0 { return }
     throw StoreError(
-      "\(path) is damaged: \(lost.map { "\($0) commits" } ?? "nobody knows how many commits") lie behind the damage and "
-        + "cannot be read; run: pi-relayd doctor --repair, which keeps the damaged file and saves what comes before")
+      "\(path) is damaged: \(lost.map { "\($0) commits" } ?? "an unknown number of commits") lie behind the damage and "
+        + "cannot be read; run: pi-relayd doctor --repair, which keeps the damaged file and saves everything before the damage"
+    )
   }
 
   /// - Returns: how many commits lie behind the damage, where there is any; nil when that cannot be told. One is none:
