@@ -99,8 +99,8 @@ package struct ConfigReader: Sendable {
     for kind in messengers.entries {
       if kind.value.isNull {
         context.warnings.append(
-          "\(context.file):\(kind.mark): messengers.\(kind.key): nothing stands beneath it, so no messenger is set up; an "
-            + "instance goes there, such as default: {\(Self.exampleSettings)}")
+          "\(context.file):\(kind.mark): messengers.\(kind.key): it has no instance, so no messenger is set up; add one, "
+            + "such as default: {\(Self.exampleSettings)}")
       }
       let instances = messengers.group(kind.key)
       for instance in instances.entries {
@@ -134,8 +134,8 @@ package struct ConfigReader: Sendable {
         _ = root.node(entry.key)
         context.complain(
           entry.mark,
-          "\(entry.key): nothing stands beneath it; a messenger's settings go there, such as \(Self.exampleSettings); where "
-            + "there are none, delete the line")
+          "\(entry.key): it is empty; write a messenger's settings there, such as \(Self.exampleSettings), or delete "
+            + "the line")
       }
     }
   }

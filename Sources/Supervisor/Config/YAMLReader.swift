@@ -93,7 +93,7 @@ package enum YAMLReader {
           throw YAMLError(message: "a key must be a single word", mark: event.mark)
         }
         if let earlier = entries.first(where: { $0.key == key }) {
-          throw YAMLError(message: "\"\(key)\" is there twice, first in line \(earlier.mark.line)", mark: event.mark)
+          throw YAMLError(message: "\"\(key)\" appears twice, first in line \(earlier.mark.line)", mark: event.mark)
         }
         entries.append(.init(key: key, mark: event.mark, value: try node(try next(), depth: depth + 1)))
       }
