@@ -153,7 +153,7 @@ extension EndToEnd {
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(said.exit == .exited(1))
-      #expect(said.errors.last == "❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml")
+      #expect(said.errors.last == "❌ pi.executable names /no/such/pi, which does not exist; correct relay.yaml")
     }
 
     @Test func `a plugin that is a folder, a text or without its interpreter is named, and the others run`()

@@ -51,7 +51,7 @@ package struct AgentLocator: Sendable {
     let name = configured ?? "pi"
     guard let path = Self.resolve(name, searchPath: environment["PATH"] ?? "") else {
       if configured != nil {
-        throw AgentUnavailable(description: "\(setting) names \(name), which is not there; correct relay.yaml")
+        throw AgentUnavailable(description: "\(setting) names \(name), which does not exist; correct relay.yaml")
       }
       return try demo("no pi was found on PATH; install it with: npm install -g @earendil-works/pi-coding-agent")
     }

@@ -15,8 +15,8 @@ package enum PiError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .timedOut(let command): "the agent did not answer \(command) in time"
-    case .ended: "the agent has ended"
-    case .unsendable(let why): "the agent could not be told: \(why)"
+    case .ended: "the agent has exited"
+    case .unsendable(let why): "the command could not be sent to the agent: \(why)"
     }
   }
 }
@@ -203,7 +203,7 @@ package final class PiConnection: Sendable {
     let end = Mailbox<Void>()
     waitingForErrors.withLock { waiting in if waiting == nil { end.close() } else { waiting?.append(end) } }
     do { try await withDeadline(.seconds(1), clock: clock) { _ = await end.next() } } catch {
-      noise("[standard error is still open after the agent's end]")
+      noise("[standard error is still open after the agent has exited]")
     }
   }
 
