@@ -69,7 +69,7 @@ package struct PluginDiscovery: Sendable {
     let path = "\(droppedFolder)/\(file)"
     var status = stat()
     guard stat(path, &status) == 0 else {
-      result.problems.append("plugins/\(file) is a link to nothing; remove it or mend the link")
+      result.problems.append("plugins/\(file) is a link to nothing; remove or fix the link")
       return
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -82,7 +82,7 @@ package struct PluginDiscovery: Sendable {
       return
     }
     guard status.st_size > 0 else {
-      result.problems.append("plugins/\(file) is empty; it is taken up once it has been copied")
+      result.problems.append("plugins/\(file) is empty; it starts once it has been copied")
       return
     }
     let name = Self.pluginName(file)

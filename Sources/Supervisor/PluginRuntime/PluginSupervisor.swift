@@ -149,7 +149,7 @@ package actor PluginSupervisor {
       guard let backoff = try await dependencies.store.backoff(of: name) else { return }
       _ = handle(.heldBack(backoff, generation))
     } catch {
-      logger.error("how it was held back could not be read: \(error)")
+      logger.error("the wait before its next start could not be read: \(error)")
     }
   }
 
