@@ -24,7 +24,7 @@ extension MessageSender {
         try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
         return .delivered()
       } catch {
-        logger.error("a message is not sent before it is recorded: \(error)")
+        logger.error("a message waits, because it could not be recorded: \(error)")
         // Where nothing is stored any more, the message that it answers does not end either.
         return (error as? StoreError)?.isLasting == true ? .refused("\(error)") : .notDelivered
       }

@@ -225,7 +225,7 @@ package struct MessageSender: Sendable {
         return .delivered()
       } catch {
         // Another try does no harm, whatever the reason.
-        logger.info("the outcome of a message could not be told: \(error)")
+        logger.info("the outcome of a message could not be reported: \(error)")
         return .notDelivered
       }
     }
