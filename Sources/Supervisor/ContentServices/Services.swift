@@ -98,7 +98,7 @@ package actor Services {
   /// Says once, until the service is back, that something is done without it.
   private func complain(_ service: String, _ why: String) {
     guard complained.insert(service).inserted else { return }
-    logger.warning("\(service): \(why); going on without it until it is back")
+    logger.warning("\(service): \(why); continuing without it until it returns")
   }
 
   // MARK: - Formatting
@@ -115,7 +115,7 @@ package actor Services {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
         if Self.isSound(pieces, of: request) { return pieces }
         logger.with("instance", link.name)
-          .warning("it rendered pieces over the limit or out of order; split plainly instead")
+          .warning("it rendered pieces over the limit or out of order, so the text is split plainly")
       } catch {
         noteCrash(identity, error)
         complain(FormatRender.method, "\(error)")
