@@ -77,7 +77,7 @@ extension EndToEnd {
         rename(agent + ".away", agent)
         #expect(try await relay.command("upgrade").exit == .exited(0))
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        await relay.messenger.waitForText("settled by itself")
+        await relay.messenger.waitForText("no longer needed")
         #expect(await relay.messenger.texts().allSatisfy { !$0.hasPrefix("❓") })
       }
     }

@@ -265,7 +265,7 @@ package actor ConversationOutput {
     await stopTyping()
     switch end {
     case .completed: break
-    case .handled: await say("✓ Done by the agent itself, without an answer.", .notice)
+    case .handled: await say("✓ Done. The agent gave no answer.", .notice)
     case .aborted: if !isUnseen { await say("⏹ Stopped.", .notice) }
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)

@@ -176,7 +176,7 @@ package final class SessionSubscriptions: Sendable {
       if question.origin != .agent {
         if questions.keepShown(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
-        endOwnQuestions(of: session, "asked anew")
+        endOwnQuestions(of: session, "asked again")
       }
       let record = questions.open(question, session: session, now: timeSource.wallTime())
       post(.ask(record), to: session)
@@ -187,7 +187,7 @@ package final class SessionSubscriptions: Sendable {
       guard let record = questions.withdraw(dialog: id, session: session) else { return }
       settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
     case .nameOrModelChanged: noteChange()
-    case .questionsOver: endOwnQuestions(of: session, "settled by itself")
+    case .questionsOver: endOwnQuestions(of: session, "no longer needed")
     case .runEnded(let message, let end, let conclusion):
       post(.event(event), to: session, about: message)
       if let message { noteUnseen(MessageEnd(message, conclusion, outcome: end.outcome), end, in: session) }
