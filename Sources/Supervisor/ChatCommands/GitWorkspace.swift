@@ -55,9 +55,9 @@ package enum GitWorkspace {
       guard run.exit == .exited(0) else { return nil }
       switch run.output.count {
       case 0: return "clean"
-      case 1: return "1 change that is not committed"
-      case ProcessOutput.maximumLines...: return "\(ProcessOutput.maximumLines) or more changes that are not committed"
-      case let count: return "\(count) changes that are not committed"
+      case 1: return "1 uncommitted change"
+      case ProcessOutput.maximumLines...: return "\(ProcessOutput.maximumLines) or more uncommitted changes"
+      case let count: return "\(count) uncommitted changes"
       }
     } catch {
       dependencies.logger.warning("git status in \(folder) could not be run: \(error)")
