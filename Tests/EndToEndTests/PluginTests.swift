@@ -282,7 +282,7 @@ extension EndToEnd {
         try await relay.messenger.press(button.id, id: "p1")
         await relay.messenger.waitForText("You answered: Blue")
         try await relay.messenger.press(button.id, id: "p2")
-        await relay.messenger.waitForText("That question is settled already.")
+        await relay.messenger.waitForText("That question is already settled.")
       }
     }
 

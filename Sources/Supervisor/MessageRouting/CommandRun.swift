@@ -54,7 +54,9 @@ struct CommandRun: CommandContext {
 
   private func isRecorded() async -> Bool {
     if await dispatcher.beginHandling(messageKey) { return true }
-    directory.say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key, about: messageKey)
+    directory.say(
+      "⚠️ /\(command.name) was not carried out, because nothing can be stored. Try again later.", to: key,
+      about: messageKey)
     return false
   }
 

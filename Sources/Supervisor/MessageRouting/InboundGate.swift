@@ -92,7 +92,7 @@ final class InboundGate: Sendable {
         if isNew { inbox.post(.message(message, link)) }
         request.reply(MessageReceived.Reply(stored: isNew))
       case .failure(let error):
-        logger.with(key).error("a message was not taken: \(error)")
+        logger.with(key).error("a message was not accepted: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))
       }
       endStoring()

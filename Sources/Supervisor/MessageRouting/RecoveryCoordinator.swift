@@ -72,7 +72,8 @@ actor RecoveryCoordinator {
       progress.finish(link.name)
       if !left.outbound.isEmpty || !left.messages.isEmpty {
         logger.with("instance", link.name).notice(
-          "\(left.messages.count) message(s) and \(left.outbound.count) send(s) were unfinished and are taken up")
+          "\(left.messages.count) message(s) and \(left.outbound.count) send(s) were left unfinished, and are continued"
+        )
       }
     } catch {
       // Not tried again by this daemon, which could not tell its own work from that of the last.
@@ -129,11 +130,11 @@ actor RecoveryCoordinator {
           left.outbound.isEmpty ? nil : "\(left.outbound.count) send(s) that are not settled",
         ].compactMap(\.self)
         guard !parts.isEmpty else { continue }
-        lines.append("\(instance): the next start goes on with \(parts.joined(separator: " and "))")
+        lines.append("\(instance): the next start continues with \(parts.joined(separator: " and "))")
       }
       return lines
     } catch {
-      return ["what is left for the next start could not be read: \(error)"]
+      return ["the work left for the next start could not be read: \(error)"]
     }
   }
 
@@ -153,7 +154,7 @@ actor RecoveryCoordinator {
         saying: "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.")
     case .end: await reportInterruption(unfinished, words)
     case .wait: await routeAgain(unfinished, words, link)
-    default: logger.with(key).error("message \(message.id) was found in a stage from which nothing continues")
+    default: logger.with(key).error("message \(message.id) was found in a stage from which no daemon continues")
     }
   }
 
@@ -187,7 +188,8 @@ actor RecoveryCoordinator {
     let session = unfinished.session ?? unfinished.stage.session
     guard let session, let session = await sessions.session(session) else {
       return directory.endMessage(
-        key, .interrupted, saying: "❌ \(why) Its session is gone; write it again if it is still wanted.")
+        key, .interrupted,
+        saying: "❌ \(why) Its session no longer exists; write the message again if you still want it.")
     }
     let how = await session.interruption(of: key, why)
     directory.post(.event(.runEnded(key, how, .interrupted)), to: key.conversation)

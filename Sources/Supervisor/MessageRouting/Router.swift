@@ -171,7 +171,7 @@ package final class Router: PluginEventHandler {
   package func tellOfStop() {
     for context in directory.all.values {
       context.output.post(
-        .say("⏹ pi-relayd is stopping. What waits goes on at its next start.", .notice, buttons: nil))
+        .say("⏹ pi-relayd is stopping. Waiting messages continue at its next start.", .notice, buttons: nil))
     }
   }
 
@@ -179,7 +179,7 @@ package final class Router: PluginEventHandler {
   package func flush(within limit: Duration) async {
     guard await !directory.flush(within: limit) else { return }
     dependencies.logger.warning(
-      "not everything could be said within \(limit.forPeople); the next start says what of it is recorded")
+      "not everything could be sent within \(limit.forPeople); the next start sends the part that is recorded")
   }
 
   package func stop() {

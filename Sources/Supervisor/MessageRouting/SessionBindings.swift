@@ -120,7 +120,7 @@ final class SessionBindings: Sendable {
     for key in others + (closer.map { [$0] } ?? []) { await storeNoSession(of: key, from: session.id) }
     // An assistant's session that has timed out is followed by the next without a word.
     for key in others where session.role == nil {
-      let next = beginsByWriting(key) ? "Your next message begins another." : SessionMenu.advice
+      let next = beginsByWriting(key) ? "Your next message starts another." : SessionMenu.advice
       directory.say("The session \(name) was closed elsewhere. \(next)", to: key)
     }
   }
@@ -147,7 +147,7 @@ final class SessionBindings: Sendable {
         try await store.unbind(key, from: session)
       }
     } catch {
-      logger.with(key).error("that it talks to no session could not be stored: \(error)")
+      logger.with(key).error("the end of its binding to a session was not stored: \(error)")
     }
   }
 }

@@ -88,7 +88,7 @@ final class ThreadSessions: Sendable {
     await bindings.unbind(key)
     guard !isShared, closing.conversation.kind == .thread, let session = await sessions.session(id) else { return }
     let name = await session.name
-    logger.with(key).with("session", id).notice("its thread was deleted, and so the session \(name) is closed")
+    logger.with(key).with("session", id).notice("its thread was deleted, so the session \(name) is closed")
     directory.taskScope.add { [sessions] in await sessions.close(session) }
   }
 }
