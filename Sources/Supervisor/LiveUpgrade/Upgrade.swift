@@ -99,7 +99,7 @@ package struct Upgrade: Sendable {
     // Any other output means that it is no pi-relayd that can take over.
     guard let line = run.output.last,
       let new = try? JSONCoding.decode(Handover.Compatibility.self, from: Array(line.utf8))
-    else { throw Handover.Problem("\(program) did not say what it is; is it a pi-relayd?") }
+    else { throw Handover.Problem("\(program) did not print its version; is it a pi-relayd?") }
     if let obstacle = Handover.Compatibility.own.obstacle(to: new) {
       throw Handover.Problem(
         "\(program) (\(new.version)): \(obstacle); use pi-relayd stop and start, which end running answers")
@@ -120,7 +120,7 @@ package struct Upgrade: Sendable {
       await sessions.resume()
       if let problem { return problem }
       guard timeSource.now() < deadline else {
-        return Handover.Problem("\(busy ?? "something") does not come to rest; try again later, or stop and start")
+        return Handover.Problem("\(busy ?? "something") is still busy; try again later, or stop pi-relayd and start it")
       }
       guard await timeSource.sleep(for: .milliseconds(20)) else { break }
     }
