@@ -183,7 +183,7 @@ extension EndToEnd {
           #expect(said.contains("nobody wrote the code to the bot within 2 s") == isReached, "\(said)")
           #expect(
             said.contains(
-              "the code could not be shown, for the bot was not connected within 2 s: Discord's gateway cannot be reached"
+              "the code could not be shown, because the bot was not connected within 2 s: Discord's gateway cannot be reached"
             )
               != isReached, "\(said)")
         }
