@@ -199,7 +199,9 @@ extension EndToEnd {
           }
           #expect(run.exit == .exited(1))
           let said = (run.output + run.errors).joined(separator: "\n")
-          #expect(said.contains("Discord does not take this token") && said.contains("no token that Discord takes"))
+          #expect(
+            said.contains("Discord does not accept this token")
+              && said.contains("no token was given that Discord accepts"))
           #expect(!said.contains("wrong-token"))
         }
       }
