@@ -71,7 +71,7 @@ struct ConfigurationFile {
     _ = try ConfigReader(environment: surroundings.environment).read(Array(new.utf8), file: path)
     if let text { try FileReplacement.write(text, to: path + ".before-setup") }
     try FileReplacement.write(new, to: path)
-    print("\(path) now sets up \(messenger)." + (text == nil ? "" : " The file of before: \(path).before-setup"))
+    print("\(path) now sets up \(messenger)." + (text == nil ? "" : " The earlier file: \(path).before-setup"))
     print("Next: pi-relayd start (or, if it runs: pi-relayd reload), then pi-relayd status.")
     return true
   }

@@ -25,7 +25,7 @@ struct ChatDaemon {
     if stopsAfterwards, try await !isUsed() {
       for line in try await Stop.stop(surroundings) { StandardError.say(line) }
     } else {
-      StandardError.say("pi-relayd goes on in the background. End it with: \(surroundings.command("stop"))")
+      StandardError.say("pi-relayd keeps running in the background. Stop it with: \(surroundings.command("stop"))")
     }
   }
 

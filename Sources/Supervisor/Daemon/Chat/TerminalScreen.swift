@@ -152,7 +152,7 @@ final class TerminalScreen: ChatScreen {
       return state.isConnected != isConnected
     }
     if changed {
-      say(isConnected ? "[connected again]" : "[the daemon is away; what you type is kept until it is back]")
+      say(isConnected ? "[connected again]" : "[the daemon is away; messages that you type are kept until it is back]")
     }
   }
 
@@ -162,7 +162,9 @@ final class TerminalScreen: ChatScreen {
       return state.working
     }
     if wasWorking {
-      say("[pi-relayd was started anew; what became of your last message is not known. Say it again if nothing comes]")
+      say(
+        "[pi-relayd was restarted, and the outcome of your last message is not known. Send it again if no answer comes]"
+      )
     }
   }
 
