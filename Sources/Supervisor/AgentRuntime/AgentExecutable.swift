@@ -109,7 +109,7 @@ package struct AgentLocator: Sendable {
     }
   }
 
-  /// The executable a name stands for: a path, or the first of that name on the search path.
+  /// Finds the executable of a name: a path, or the first file of that name on the search path.
   package static func resolve(_ name: String, searchPath: String) -> String? {
     if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
     for folder in searchPath.split(separator: ":") {
