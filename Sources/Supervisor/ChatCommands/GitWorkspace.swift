@@ -8,7 +8,7 @@ internal import RelayConcurrency
 
 /// The repository of a session's directory, as far as it is known without asking the agent.
 package enum GitWorkspace {
-  /// The branch of a folder's repository, or the commit it stands at; nil outside of one.
+  /// The branch of a folder's repository, or the commit of a detached head; `nil` outside of a repository.
   static func branch(of folder: String) -> String? {
     var folder = folder[...]
     while !folder.isEmpty {
