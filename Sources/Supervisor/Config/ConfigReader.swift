@@ -15,7 +15,7 @@ package struct ConfigReader: Sendable {
     /// `nil` where there is no file, and the defaults hold.
     package var path: String?
     package var warnings: [String] = []
-    /// Where in the file each setting of a plugin instance stands: instance → dotted path → `relay.yaml:3:5`.
+    /// The place of each setting of a plugin instance: instance → dotted path → `relay.yaml:3:5`.
     package var places: [String: [String: String]] = [:]
     /// The file's defaults and their places, for an instance that the environment alone sets up.
     package internal(set) var implied: Config.Messenger = {

@@ -13,7 +13,7 @@ package enum YAMLReader {
   static let maximumDepth = 32
   static let maximumNodes = 100_000
 
-  /// Nil for an empty document.
+  /// Parses the document; the result is `nil` for an empty one.
   package static func read(_ bytes: [UInt8]) throws(YAMLError) -> YAMLNode? {
     guard bytes.count <= maximumBytes else {
       throw YAMLError(message: "the file is larger than \(ByteCount(maximumBytes))", mark: Mark(line: 1, column: 1))
