@@ -9,10 +9,10 @@ internal import RelayText
 internal import RelayTransport
 package import RelayWire
 
-/// The services that plugins offer, and what is done while one is away. Their requests are stateless, so a restarted
-/// service continues where the dead one stopped; a message is never dropped for want of one.
+/// The services that plugins offer, and their replacements while a service is away. Requests are stateless, so that a
+/// restarted service continues where its predecessor stopped. A missing service never drops a message.
 package actor Services {
-  /// One holder for each service asked for so far.
+  /// The connection of each service that was asked for so far.
   private var holders: [String: ConnectionSlot] = [:]
   private let home: HomeDirectory
   private let clock: any Clock<Duration>
@@ -103,8 +103,8 @@ package actor Services {
 
   // MARK: - Formatting
 
-  /// - Parameter message: what the text belongs to. A growing one is asked for again and again; a formatter that
-  ///   dies of it twice is not asked a third time.
+  /// - Parameter message: identifies the text. A growing text is rendered again and again; after two crashes of the
+  ///   formatter over it, it is split plainly.
   package func render(_ request: FormatRender, of message: String) async -> [FormatRender.Piece] {
     begin(FormatRender.method)
     defer { finish(FormatRender.method) }
@@ -220,7 +220,7 @@ package actor Services {
     return found ?? nil
   }
 
-  /// With names that may stand in what the agent is told.
+  /// Replaces names by names that are safe in the agent's prompt.
   private static func named(_ attachment: Attachment) -> Attachment {
     var attachment = attachment
     attachment.name = TextSanitizer.fileName(attachment.name)
