@@ -143,7 +143,7 @@ package actor ConversationOutput {
       await say(text, role, buttons: buttons, replyTo: replyTo)
     case .report(let text, let end, let buttons):
       await answer.flushBeforeNotice(in: profile)
-      // A message whose end is not stored has not ended: the next daemon goes on with it.
+      // A message whose end is not stored has not ended: the next daemon continues with it.
       if await say(text, .notice, buttons: buttons, replyTo: end.interaction, ending: end) { await delivery.tell(end) }
     case .change(let message, let text, let buttons, let end):
       await answer.flushBeforeNotice(in: profile)
@@ -223,7 +223,7 @@ package actor ConversationOutput {
 
   // MARK: - Runs
 
-  /// The conversation turns to another session: what was under way here is brought to an end.
+  /// The conversation turns to another session: everything under way here is completed or removed.
   private func detach() async {
     if answer.endText(with: nil) { await answer.finish(in: profile) }
     answer.startNext()

@@ -44,7 +44,7 @@ package final class SessionSubscriptions: Sendable {
     }
   }
 
-  /// In a structure: a function that a generic value holds by itself is wrapped anew each time it is read in place.
+  /// A structure, because a closure stored directly in a generic value is wrapped again at each access in place.
   private struct Receivers {
     var endedUnseen: (@Sendable (MessageEnd, RunEnd) -> Void)?
     var askedUnseen: (@Sendable (PendingQuestion, ConversationKey) -> Void)?
@@ -57,8 +57,8 @@ package final class SessionSubscriptions: Sendable {
   private let receivers = Locked(Receivers())
   private let timeSource: TimeSource
 
-  /// - Parameter post: queues what a conversation is to be shown; must not wait. A conversation that watches need have no
-  ///   output before.
+  /// - Parameter post: queues an event for a conversation; must not wait. The conversation need not have an output
+  ///   before.
   package init(
     questions: QuestionRegistry, timeSource: TimeSource,
     post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
