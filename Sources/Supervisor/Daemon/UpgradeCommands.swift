@@ -59,7 +59,7 @@ struct UpgradeCheck: AsyncParsableCommand {
   }
 }
 
-/// One program in the place of another.
+/// The replacement of the running program by another.
 private struct Replacement {
   private let surroundings: CommandLineEnvironment
 

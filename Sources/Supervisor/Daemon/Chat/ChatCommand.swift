@@ -99,7 +99,7 @@ struct TerminalChat {
     case end
   }
 
-  /// Answers whether it could not go on.
+  /// - Returns: true when the chat cannot continue.
   func run() async -> Bool {
     let screen = TerminalScreen(
       history: surroundings.home.state + "/chat-history", environment: surroundings.environment)
@@ -177,7 +177,7 @@ struct ScriptedChat {
     var answer: String
     /// The reason why the message failed.
     var error: String?
-    /// The agent's question; it was told that nobody answers.
+    /// The agent's question, which this program has cancelled.
     var question: String?
   }
 

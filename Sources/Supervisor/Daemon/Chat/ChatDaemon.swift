@@ -18,7 +18,7 @@ struct ChatDaemon {
     if isOurs { try await DetachedDaemon(surroundings).start() }
   }
 
-  /// The chat is over: ends the daemon, or says that it goes on.
+  /// Ends the daemon after the chat, or says that it keeps running.
   func leave() async throws {
     // It may have ended meanwhile.
     guard isOurs, surroundings.isRunning else { return }

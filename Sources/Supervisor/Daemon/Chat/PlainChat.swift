@@ -17,7 +17,7 @@ actor PlainChat: ChatScreen {
   private var isCommand = false
   private var waiting: CheckedContinuation<Void, Never>?
   private(set) var answer = ""
-  /// The last notice: with a failure, what went wrong.
+  /// The last notice, which explains a failure.
   private(set) var lastNotice: String?
   /// The agent's open question.
   var question: String? { openDialog?.text }
