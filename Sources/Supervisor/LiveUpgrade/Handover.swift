@@ -15,7 +15,7 @@ internal import RelayWire
 /// Everything that a daemon passes to the program that takes its place in the same process: children, pipes, and what
 /// was under way on them. The rest is in the store.
 package struct Handover: Codable, Sendable {
-  /// Raised when a program could not go on with what an earlier one hands over.
+  /// Increased when a program could not continue with the handover of an earlier version.
   package static let format = 4
 
   var format = Self.format
@@ -36,9 +36,9 @@ package struct Handover: Codable, Sendable {
       + sessions.sessions.flatMap { [$0.connection.input, $0.connection.output, $0.connection.error] }
   }
 
-  /// Takes what was handed over, if anything was.
+  /// Takes the handover of the predecessor, if there is one.
   ///
-  /// - Throws: when it cannot be read. Then nothing can be gone on with.
+  /// - Throws: when the handover cannot be read. Then no work can be continued.
   package static func take(_ environment: [String: String]) throws -> Handover? {
     guard let text = environment[variable] else { return nil }
     unsetenv(variable)
