@@ -30,7 +30,9 @@ package final class StreamCheckpoints: Sendable {
 
   private func path(_ key: String) -> String { "\(folder)/\(key)" }
 
-  /// Nil where it cannot be written: the message then stays as it is shown, should this process be killed.
+  /// Creates the file of a message.
+  ///
+  /// - Returns: `nil` where it cannot be written: the message then keeps its shown text if this process is killed.
   package func begin(_ key: String) -> StreamCheckpoint? {
     let descriptor = open(path(key), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -98,7 +100,7 @@ package final class StreamCheckpoint: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// - Parameter text: what was written before, and more.
+  /// - Parameter text: the text that was written before, and more.
   /// - Returns: whether all of it is in the file.
   @discardableResult
   package func write(_ text: String) -> Bool {
