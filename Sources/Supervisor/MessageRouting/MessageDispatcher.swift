@@ -42,7 +42,7 @@ final class MessageDispatcher: Sendable {
     self.logger = logger
   }
 
-  /// - Parameter recovered: takes up a message of an earlier daemon.
+  /// - Parameter recovered: continues a message of an earlier daemon.
   func process(
     _ arrival: Arrival, _ key: ConversationKey,
     recovered: (UnfinishedMessage, PluginConnection, ConversationKey) async -> Void
@@ -215,7 +215,7 @@ final class MessageDispatcher: Sendable {
     directory.endMessage(messageKey)
   }
 
-  /// A button of a menu stands for a command, whose answer takes the menu's place.
+  /// Carries out the command of a menu's button. The command's answer replaces the menu.
   private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginConnection, _ key: ConversationKey) async {
     let message = MessageReceived(
       id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender, text: line)
@@ -258,7 +258,7 @@ final class MessageDispatcher: Sendable {
     }
   }
 
-  /// Returns while the compaction waits and runs; the conversation goes on meanwhile, and is told by the session.
+  /// Starts a compaction and returns at once; the session reports its end to the conversation.
   func compact(_ session: Session, keeping instructions: String?, for message: MessageKey) {
     directory.taskScope.add { [self] in
       if let result = await session.compact(instructions) {

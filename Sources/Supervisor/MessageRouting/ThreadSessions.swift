@@ -79,7 +79,7 @@ final class ThreadSessions: Sendable {
     guard let id = await bindings.listing(of: key)?.id else { return }
     let isShared = try await store.conversations(of: id).contains { $0 != key }
     guard closing.deleted == true else {
-      // A working session goes on to its end, and sleeps when it has been idle for long.
+      // A working session finishes its run, and sleeps after its idle time.
       if !isShared, let session = await sessions.awake(id) {
         directory.taskScope.add { _ = await session.makeRoom() }
       }
