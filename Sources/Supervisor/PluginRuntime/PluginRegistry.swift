@@ -72,7 +72,7 @@ package actor PluginRegistry {
     await taskScope.run()
   }
 
-  /// Takes a new configuration; plugins that it does not concern go on undisturbed.
+  /// Applies a new configuration; plugins that it does not concern keep running.
   package func apply(_ new: ConfigReader.Loaded) async {
     config = new.config
     places.replace(with: new.places)
