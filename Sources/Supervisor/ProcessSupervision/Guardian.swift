@@ -4,9 +4,9 @@ package import Logging
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// The small process that ends our children when we are gone, kill -9 included.
+/// The small process that ends the daemon's children when the daemon is gone, also by `kill -9`.
 ///
-/// A parent-death signal would not do: it is bound to the thread that forked, and it fires on re-execution.
+/// A parent-death signal does not serve: it is bound to the thread that forked, and it fires on re-execution.
 package final class Guardian: Sendable {
   /// Mark in the environment of every child, by which its descendants are found.
   package let marker: String
@@ -76,7 +76,7 @@ package final class Guardian: Sendable {
     }
   }
 
-  /// Goes on with the guardian of the program that this process was before; it knows the children.
+  /// Continues with the guardian of this process's predecessor; it knows the children.
   package func adopt(_ handover: Snapshot) throws(SpawnError) {
     let process = try ChildProcess.adopt(handover.process, guardian: nil)
     state.withLock { state in
