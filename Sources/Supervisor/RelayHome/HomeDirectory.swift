@@ -46,7 +46,7 @@ package struct HomeDirectory: Sendable, Equatable {
   package func spool(_ instance: String) -> String { "\(state)/spool/\(Self.fileName(instance))" }
   package func data(_ instance: String) -> String { "\(state)/plugins/\(Self.fileName(instance))" }
 
-  /// "+" stands in no plugin's name, so that no two share a file.
+  /// A plugin's name never contains "+", so that no two instances share a file.
   static func fileName(_ name: String) -> String { name.replacing("/", with: "+") }
 
   /// Removes what an instance kept. For terminals, which come back under other names.
