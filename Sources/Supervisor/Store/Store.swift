@@ -1,17 +1,17 @@
 package import RelayModel
 package import RelayWire
 
-/// Where everything that must survive is kept. A message is acknowledged only after a call here has returned: what a
-/// call has stored is on the disk, not on its way there. The exceptions are named `schedule…`.
+/// The storage of everything that must survive. A message is acknowledged only after a call here has returned: data
+/// that a call has stored is on the disk. Calls named `schedule…` are the exceptions.
 package protocol Store: Sendable {
   // MARK: Inbound
 
   /// Stores a message and, in the same step, the plugin's new state. `false`: it was stored before.
   func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool
-  /// The same for who has more to store meanwhile: what arrives together shares a commit. Told in the order of the
-  /// calls, on the store's thread.
+  /// The same for a caller that has more to store meanwhile: messages that arrive together share a commit. `then` is
+  /// called in the order of the calls, on the store's thread.
   ///
-  /// - Parameter encoded: the message as JSON, where it is at hand.
+  /// - Parameter encoded: the message as JSON, if the caller has it.
   func accept(
     _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void)
@@ -21,7 +21,7 @@ package protocol Store: Sendable {
   func accept(
     runningAgain key: MessageKey, as again: @escaping @Sendable (MessageReceived) -> MessageReceived
   ) async throws -> MessageReceived?
-  /// Returns when everything given to the store before is stored, and told.
+  /// Returns when everything given to the store before is stored and reported.
   func settled() async throws
   /// Stores a change of a message's stage; a message that has ended stays as it is.
   ///
@@ -33,15 +33,16 @@ package protocol Store: Sendable {
   /// Stores the changes that the session's transcript calls for: it tells nothing of these messages once the agent gets
   /// others.
   func resolve(_ changes: [DispatchedMessage: StageChange], in session: String) async throws
-  /// Stores the end of a message; who it is for is told of it only then.
+  /// Stores the end of a message; its messenger is told only after that.
   func end(_ end: MessageEnd) async throws
-  /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.
+  /// Notes that the messenger knows the outcome, or does not want it. Stored with a later commit: at worst the outcome
+  /// is reported twice.
   func scheduleOutcomeTold(_ key: MessageKey)
-  /// Ends that the messenger has not been told of.
+  /// Ends that were not reported to the messenger yet.
   func untoldEnds(of instance: String) async throws -> [MessageEnd]
-  /// Keeps the new words of a message that waits; what an agent may have stays as it was given.
+  /// Stores the changed text of a waiting message; the text of a message that an agent may have stays.
   ///
-  /// - Returns: the message as it is now; nil when it does not wait.
+  /// - Returns: the message as it is now; `nil` when it does not wait.
   func replace(_ key: MessageKey, text: String) async throws -> MessageReceived?
   /// Keeps that a message is not to be run if it still waits, or if it was on its way and turns out not to have arrived.
   func withdraw(_ key: MessageKey) async throws
@@ -59,7 +60,7 @@ package protocol Store: Sendable {
     _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?) async throws
   /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
   func scheduleSettleOutbound(_ key: String, _ result: OutboundResult)
-  /// Records that it was tried in vain, so that the next daemon neither begins anew nor hurries.
+  /// Records a failed try, so that the next daemon counts it and keeps the wait.
   func scheduleRetryOutbound(_ key: String, _ tries: SendTries)
   /// Records that the message sent under this key needs no further change.
   func scheduleCloseOutbound(_ key: String)
@@ -74,16 +75,16 @@ package protocol Store: Sendable {
   func saveSession(_ session: SessionRecord) async throws
   /// Keeps the model that people are shown, of a session that is stored. With some later commit: the agent tells it again.
   func scheduleShownModel(_ model: String, of session: String)
-  /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
+  /// Removes the session. Its conversations stay bound to it, to be told that it is gone.
   func removeSession(_ id: String) async throws
   /// In the order they were made.
   func sessions() async throws -> [SessionRecord]
 
   // MARK: The rest
 
-  /// Keeps a notice that people are told once.
+  /// Stores a notice that people see once.
   ///
-  /// - Returns: false where it was kept before.
+  /// - Returns: false where it was stored before.
   func keepNotice(_ text: String) async throws -> Bool
   func pluginState(of instance: String) async throws -> JSONValue?
   func savePluginState(_ state: JSONValue, of instance: String) async throws
@@ -103,7 +104,7 @@ package protocol Store: Sendable {
   func unbind(_ conversation: ConversationKey, from session: String?) async throws
   /// Instances of which anything unfinished or bound is stored.
   func instances() async throws -> Set<String>
-  /// An instance will not be back: its messages are dropped, and what was to be said to it is not said.
+  /// Forgets an instance that will not return: its messages and unfinished sends are dropped.
   func forget(instance: String) async throws
 }
 
