@@ -72,7 +72,7 @@ import Testing
     let limits = ButtonLimits(rows: 1, perRow: 5, labelLength: 80, idLength: 100)
     let labels = record.buttons(within: limits, through: redaction)?.joined().map(\.label) ?? []
     let closings = [
-      record.closing(.unanswered(why: "asked anew"), through: redaction),
+      record.closing(.unanswered(why: "asked again"), through: redaction),
       record.closing(.answered(title, by: "Ann"), through: redaction),
     ]
     #expect(redaction.line("ACME-\u{200B}123456\tACME-\n654321") == "[redacted] ACME- 654321")

@@ -99,5 +99,32 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     #expect(config.logging == defaults.logging)
     #expect(config.shutdown == defaults.shutdown)
     #expect(config.pi == defaults.pi)
+    #expect(config.assistant == defaults.assistant)
+    #expect(config.delivery == defaults.delivery)
+    #expect(config.storage == defaults.storage)
+  }
+
+  @Test func `the table of sections lists the settings that the reader knows`() throws {
+    let page = try document("docs/configuration.md").components(separatedBy: "\n## ")
+    let rows = try #require(page.first { $0.hasPrefix("Sections\n") }).matches(of: #/(?m)^\| `([a-z]+)` \| (.+) \|$/#)
+    var listed: Set<String> = []
+    for row in rows {
+      for key in row.2.matches(of: #/`(\w+)`/#) {
+        let text = "\(row.1): {\(key.1): [{}]}"
+        do {
+          _ = try ConfigReader(environment: [:]).read(Array(text.utf8), file: "relay.yaml")
+        } catch {
+          #expect(!"\(error)".contains("unknown key"), "\(error)")
+        }
+        listed.insert(String(key.1))
+      }
+    }
+    let sources = try ["ConfigReader", "AssistantSettings"].map {
+      try document("Sources/Supervisor/Config/\($0).swift")
+    }
+    let read = sources.joined().matches(
+      of: #/\.(?:string|strings|stringMap|path|integer|number|flag|choice|patterns)\("(\w+)"/#)
+    #expect(listed.count > 35 && read.count > 35)
+    #expect(Set(read.map { String($0.1) }).subtracting(listed).subtracting(["enabled"]) == [])
   }
 }

@@ -32,7 +32,7 @@ extension EndToEnd {
         // It has told its commands by now.
         _ = try await Self.say("/help", id: "3", at: relay)
         try await Self.expect("/tool", id: "4", at: relay, isAnswered: "The folder is empty.")
-        try await Self.expect("/ping", id: "5", at: relay, isAnswered: "✓ Done by the agent itself, without an answer.")
+        try await Self.expect("/ping", id: "5", at: relay, isAnswered: "✓ Done. The agent gave no answer.")
       }
     }
 

@@ -139,7 +139,7 @@ extension EndToEnd {
         try await relay.waitForStatus { $0.sessions.isEmpty && Self.names(in: root).count == 2 }
         #expect(access(foreign, F_OK) == 0 && access(root + "/other", F_OK) == 0, "what is not ours stays")
         #expect(try await Self.say("second", id: "3", at: relay).contains(Self.newcomer))
-        #expect(await !relay.messenger.texts().contains { $0.contains("no longer there") })
+        #expect(await !relay.messenger.texts().contains { $0.contains("no longer exists") })
       }
     }
 
@@ -155,7 +155,7 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         #expect(await relay.messenger.waitForOutcome(of: "3") == .failed)
-        #expect(await relay.messenger.texts(in: "c3").contains { $0.contains("So many messages wait already") })
+        #expect(await relay.messenger.texts(in: "c3").contains { $0.contains("Too many messages are waiting") })
         try await relay.waitForLog("fake/default:c1: 1 answer(s), p50")
         #expect(relay.log.contains { $0.contains("fake/default:c2: assistant: answered: waited") })
       }
@@ -223,7 +223,7 @@ extension EndToEnd {
         try await relay.messenger.say("Bob", id: "answers", in: "dm-u2", from: "u2")
         await relay.messenger.waitForText("💓 From the assistant's own periodic check:", in: "dm-u2")
         await relay.messenger.waitForText("Your periodic check found the following", in: "dm-u2")
-        #expect(await relay.messenger.texts(in: "dm-u2").allSatisfy { !$0.contains("not taken") })
+        #expect(await relay.messenger.texts(in: "dm-u2").allSatisfy { !$0.contains("not accepted") })
       }
     }
   }

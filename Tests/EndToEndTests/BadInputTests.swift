@@ -36,7 +36,7 @@ extension EndToEnd {
 
     @Test func `a home that is no folder, or cannot be made, is named`() async throws {
       let file = try scratch.write("file", "")
-      expectRefusal(try await relay(["start"], home: file), "\(file) is in the way: it is not a folder; move it")
+      expectRefusal(try await relay(["start"], home: file), "\(file) is not a folder; move it away")
       expectRefusal(try await relay(["start"], home: file + "/home"), "\(file)/home cannot be made", "Not a directory")
       expectRefusal(try await relay(["start"], home: "/proc/pi-relay"), "/proc/pi-relay cannot be made")
     }
@@ -153,7 +153,7 @@ extension EndToEnd {
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(said.exit == .exited(1))
-      #expect(said.errors.last == "❌ pi.executable names /no/such/pi, which is not there; correct relay.yaml")
+      #expect(said.errors.last == "❌ pi.executable names /no/such/pi, which does not exist; correct relay.yaml")
     }
 
     @Test func `a plugin that is a folder, a text or without its interpreter is named, and the others run`()

@@ -144,7 +144,7 @@ extension EndToEnd {
         try await relay.messenger.say("/slow 60", id: "1")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("/steer look left", id: "2")
-        await relay.messenger.waitForText("Told the working agent")
+        await relay.messenger.waitForText("The working agent has your message")
         await relay.messenger.waitForText("You wrote: look left")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
       }

@@ -185,7 +185,7 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "action:again") == .answered)
         // Another press of the same button is a button of the past.
         try await relay.messenger.press(button.id, id: "once more")
-        await relay.messenger.waitForText("That message runs again already, or is no longer kept.")
+        await relay.messenger.waitForText("That message is already running again, or is no longer kept.")
       }
     }
 
@@ -311,7 +311,10 @@ extension EndToEnd {
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         #expect(await relay.messenger.texts(role: .answer).contains { $0.contains("never mind") })
-        #expect(await relay.messenger.texts().allSatisfy { !$0.contains("not taken") && !$0.contains("withdrawn") })
+        #expect(
+          await relay.messenger.texts().allSatisfy {
+            !$0.contains("not taken") && !$0.contains("not accepted") && !$0.contains("withdrawn")
+          })
       }
     }
 
@@ -341,7 +344,7 @@ extension EndToEnd {
         try await relay.messenger.say("/slow 500", id: "2")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("/steer never mind", id: "3")
-        await relay.messenger.waitForText("↪️ Told the working agent.")
+        await relay.messenger.waitForText("↪️ The working agent has your message.")
         let agent = try await pid(relay)
         kill(agent, SIGSTOP)
         _ = try await relay.messenger.request(MessageDeleted(id: "3", conversation: Conversation(id: "c1")))

@@ -123,7 +123,7 @@ extension EndToEnd {
         #expect(settled.id == question.id && settled.buttons.isEmpty)
         #expect(settled.text.contains(question.buttons[1].label))
         try Discord.press(question.buttons[0].id, of: question.id, at: discord)
-        await Discord.waitForText("That question is settled already.", at: discord)
+        await Discord.waitForText("That question is already settled.", at: discord)
       }
     }
 

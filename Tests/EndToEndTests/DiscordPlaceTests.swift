@@ -129,7 +129,7 @@ extension EndToEnd {
         try breakOff(discord)
         try Discord.say("second", to: discord)
         try await relay.waitForStatus { status in
-          status.plugins.contains { $0.problem?.contains("is being fetched from Discord") == true }
+          status.plugins.contains { $0.problem?.contains("are being fetched from Discord") == true }
         }
         try await relay.waitForStatus { $0.plugins.first { $0.name == "discord/default" }?.problem == nil }
         let channels = DiscordLedger(discord.printed).all("asked for history").dropFirst(asked)

@@ -183,7 +183,7 @@ extension EndToEnd {
           #expect(said.contains("nobody wrote the code to the bot within 2 s") == isReached, "\(said)")
           #expect(
             said.contains(
-              "the code could not be shown, for the bot was not connected within 2 s: Discord's gateway cannot be reached"
+              "the code could not be shown, because the bot was not connected within 2 s: Discord's gateway cannot be reached"
             )
               != isReached, "\(said)")
         }
@@ -199,7 +199,9 @@ extension EndToEnd {
           }
           #expect(run.exit == .exited(1))
           let said = (run.output + run.errors).joined(separator: "\n")
-          #expect(said.contains("Discord does not take this token") && said.contains("no token that Discord takes"))
+          #expect(
+            said.contains("Discord does not accept this token")
+              && said.contains("no token was given that Discord accepts"))
           #expect(!said.contains("wrong-token"))
         }
       }

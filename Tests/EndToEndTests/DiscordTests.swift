@@ -216,7 +216,7 @@ extension EndToEnd {
         try await relay.waitForStatus { status in
           status.plugins.contains {
             $0.name == "discord/default" && $0.state == .running
-              && $0.problem?.contains("Discord refuses the token; copy it anew from the developer portal") == true
+              && $0.problem?.contains("Discord refuses the token; copy it again from the developer portal") == true
               && $0.problem?.hasSuffix("at once with: pi-relayd plugins restart discord/default") == true
           }
         }

@@ -68,7 +68,7 @@ extension EndToEnd {
         try await relay.messenger.say("/slow 500", id: "2")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("/steer never mind", id: "3")
-        await relay.messenger.waitForText("↪️ Told the working agent.")
+        await relay.messenger.waitForText("↪️ The working agent has your message.")
         kill(agent, SIGSTOP)
         let change = MessageEdited(
           id: "3", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), text: "/steer this")

@@ -76,14 +76,14 @@ extension EndToEnd {
         #expect(await relay.messenger.texts(role: .answer).last?.hasPrefix("You wrote: bar") == true)
         let notices = await relay.messenger.texts(role: .notice)
         #expect(notices.count { $0.contains("The waiting message was replaced") } == 2, "\(notices)")
-        #expect(notices.count { $0.contains("cannot be made a command") } == 1)
+        #expect(notices.count { $0.contains("cannot become a command") } == 1)
       }
     }
 
     @Test func `a button that was pressed is known to the next daemon`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.press("gone:1", id: "b1")
-        await relay.messenger.waitForText("That question is settled already")
+        await relay.messenger.waitForText("That question is already settled")
         let press = ActionInvoked(
           id: "b1", conversation: Conversation(id: "c1"), sender: Sender(id: "u1", name: "Ann"), action: "gone:1")
         #expect(try await !relay.messenger.request(press).stored)
@@ -91,7 +91,7 @@ extension EndToEnd {
         #expect(try await !relay.messenger.request(press).stored)
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        #expect(await relay.messenger.texts().count { $0.contains("That question is settled already") } == 1)
+        #expect(await relay.messenger.texts().count { $0.contains("That question is already settled") } == 1)
       }
     }
 

@@ -282,7 +282,7 @@ extension EndToEnd {
         try await relay.messenger.press(button.id, id: "p1")
         await relay.messenger.waitForText("You answered: Blue")
         try await relay.messenger.press(button.id, id: "p2")
-        await relay.messenger.waitForText("That question is settled already.")
+        await relay.messenger.waitForText("That question is already settled.")
       }
     }
 
@@ -369,7 +369,7 @@ extension EndToEnd {
         try await say("/use nothing", "8", "There is no session \"nothing\"")
         try await say("/name renamed", "9", "This session is now called renamed.")
         try await say("/help steer", "10", "/steer <text> — tell the working agent something now")
-        try await say("/steer", "11", "What shall I tell it?")
+        try await say("/steer", "11", "The text is missing: /steer")
         try await say("/close", "12", "renamed is closed.")
         try await say("/sessions", "13", "Sessions (1):")
         try await say("/cancel", "14", "There is no open question to cancel.")

@@ -49,7 +49,7 @@ extension EndToEnd {
         }
         try await relay.messenger.press(button.id, id: "3")
         #expect(await relay.messenger.waitForOutcome(of: "action:3") == .handled)
-        await relay.messenger.waitForText("That question is settled already.")
+        await relay.messenger.waitForText("That question is already settled.")
       }
     }
 
@@ -123,7 +123,7 @@ extension EndToEnd {
       let old = try #require(await relay.messenger.messages.first { $0.id == first.id })
       #expect(old.text.hasPrefix("✖") && old.buttons == nil && old.history.count == 2, "\(old)")
       try await relay.messenger.press(button, id: "old")
-      await relay.messenger.waitForText("That question is settled already.")
+      await relay.messenger.waitForText("That question is already settled.")
       try await relay.messenger.say(answer, id: "answer")
     }
 

@@ -249,7 +249,7 @@ extension EndToEnd {
         await relay.messenger.waitForText("Queued")
         let stopped = try await relay.command("stop")
         #expect(stopped.exit == .exited(0))
-        let left = "fake/default: the next start goes on with 1 message(s) that have not ended"
+        let left = "fake/default: the next start continues with 1 message(s) that have not ended"
         #expect(stopped.output.contains { $0.hasSuffix("the running answer was cut short") }, "\(stopped.output)")
         #expect(stopped.output.contains(left) && relay.log.contains { $0.contains(left) })
         try await relay.start()

@@ -41,7 +41,7 @@ extension EndToEnd {
         try await relay.goThrough(change)
         try await relay.messenger.press(button.id, id: "c")
         #expect(await relay.messenger.waitForOutcome(of: "action:c") == .handled)
-        #expect(await relay.messenger.texts().count { $0.contains("That message runs again already") } == 2)
+        #expect(await relay.messenger.texts().count { $0.contains("That message is already running again") } == 2)
       }
     }
 

@@ -77,7 +77,7 @@ extension EndToEnd {
         rename(agent + ".away", agent)
         #expect(try await relay.command("upgrade").exit == .exited(0))
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        await relay.messenger.waitForText("settled by itself")
+        await relay.messenger.waitForText("no longer needed")
         #expect(await relay.messenger.texts().allSatisfy { !$0.hasPrefix("❓") })
       }
     }
@@ -150,7 +150,7 @@ extension EndToEnd {
         try await relay.start()
         try await relay.messenger.say("still there?", id: "2")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
-        #expect(await relay.messenger.texts().contains { $0.contains("is no longer there; this begins another") })
+        #expect(await relay.messenger.texts().contains { $0.contains("no longer exists; your message starts another") })
       }
     }
 
@@ -205,7 +205,7 @@ extension EndToEnd {
         try await relay.messenger.say("/tool 60000", id: "1")
         await relay.messenger.waitForText("Running bash")
         try await relay.messenger.say("/steer look left", id: "2")
-        await relay.messenger.waitForText("Told the working agent")
+        await relay.messenger.waitForText("The working agent has your message")
         kill(try #require(try await relay.status().sessions.first?.pid), SIGKILL)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
         // It had not been taken: it runs once, as a message of its own.

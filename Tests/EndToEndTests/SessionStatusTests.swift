@@ -32,7 +32,7 @@ extension EndToEnd {
         try await Self.say("hello", id: "3", at: relay)
         for name in ["a", "b"] { try Data().write(to: URL(filePath: "\(folder)/\(name)")) }
         let status = try await Self.status("4", at: relay)
-        #expect(status.contains("Branch: topic, 2 changes that are not committed"))
+        #expect(status.contains("Branch: topic, 2 uncommitted changes"))
         #expect(status.contains("Model: Demo (thinking: off)"))
         #expect(status.contains { $0.hasPrefix("Context: ") && $0.contains(" of 128k tokens (0.") }, "\(status)")
         #expect(status.contains { $0.hasPrefix("Tokens: ") && $0.hasSuffix(" out; cost $0") }, "\(status)")

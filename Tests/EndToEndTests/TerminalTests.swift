@@ -22,7 +22,7 @@ extension EndToEnd {
       try await RelayFixture.run { relay in
         let command = try await chat(relay) { line, type in
           if line.contains("Ctrl-D leaves") { type("/ping") }
-          if line.contains("Done by the agent itself") { type("\u{4}") }
+          if line.contains("The agent gave no answer") { type("\u{4}") }
         }
         #expect(command.exit == .exited(0))
         #expect(command.output.allSatisfy { !$0.contains("is away") }, "\(command.output)")
@@ -79,7 +79,8 @@ extension EndToEnd {
     @Test func `who leaves a daemon that the chat has started is told how to end it`() async throws {
       try await RelayFixture.run(startsDaemon: false) { relay in
         let command = try await chat(relay) { line, type in if line.contains("Ctrl-D leaves") { type("\u{4}") } }
-        let hint = try #require(command.output.first { $0.contains("goes on in the background") }, "\(command.output)")
+        let hint = try #require(
+          command.output.first { $0.contains("keeps running in the background") }, "\(command.output)")
         let words = hint.split(separator: "End it with: ").last.map(String.init) ?? ""
         let ended = try await Command.run(
           "/bin/sh", ["-c", words], environment: ["HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"])
@@ -101,7 +102,7 @@ extension EndToEnd {
       // The configured messenger needs it.
       try await RelayFixture.run(startsDaemon: false) { relay in
         let first = try await relay.command("chat", "--stop-daemon", "hello")
-        #expect(first.errors.contains { $0.contains("goes on in the background") }, "\(first.errors)")
+        #expect(first.errors.contains { $0.contains("keeps running in the background") }, "\(first.errors)")
         #expect(try await relay.command("stop").exit == .exited(0))
       }
     }

@@ -141,7 +141,8 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
     #expect(problem(plain) == "\(plain) is not executable; run: chmod +x \(plain)")
     #expect(problem(folder.path).contains("is a folder"))
     #expect(
-      problem(script) == "\(script) needs /no/such/interpreter (its first line says so), which is not there; install it"
+      problem(script)
+        == "\(script) needs /no/such/interpreter (its first line says so), which is not installed; install it"
     )
     // env itself exists, so the script starts and fails; the name is told by its last words.
     #expect(problem(python) == "started")

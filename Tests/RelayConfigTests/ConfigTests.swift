@@ -138,15 +138,15 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     let example = #"tokenFile: PATH, auth: {users: ["ID"]}, channels: ["ID"]"#
     #expect(
       complaints("machine: {name: x}\ndiscord:\n  # token: x\n") == [
-        "relay.yaml:2:1: discord: nothing stands beneath it; a messenger's settings go there, such as \(example); where "
-          + "there are none, delete the line"
+        "relay.yaml:2:1: discord: it is empty; write a messenger's settings there, such as \(example), or delete "
+          + "the line"
       ])
     #expect(complaints("sesions:\n") == ["relay.yaml:1:1: unknown key \"sesions\" (did you mean \"sessions\"?)"])
     let loaded = try load("messengers:\n  discord:\n")
     #expect(loaded.config.messengers.isEmpty)
     #expect(
       loaded.warnings == [
-        "relay.yaml:2:3: messengers.discord: nothing stands beneath it, so no messenger is set up; an instance goes there, "
+        "relay.yaml:2:3: messengers.discord: it has no instance, so no messenger is set up; add one, "
           + "such as default: {\(example)}"
       ])
   }

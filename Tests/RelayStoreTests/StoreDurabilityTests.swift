@@ -78,7 +78,7 @@ import Testing
     let store = try SQLiteStore(path: path, logger: .lines { text in reports.withLock { $0.append(text) } })
     #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored.key.id) == ["1", "3"])
     #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record.key) == ["b"])
-    #expect(reports.withLock { $0.count { $0.contains("cannot be understood and is left as it is") } } == 2)
+    #expect(reports.withLock { $0.count { $0.contains("cannot be read and is left unchanged") } } == 2)
     #expect(reports.withLock { $0.contains { $0.contains("message 2 of discord.default:c1") } })
   }
 

@@ -33,7 +33,7 @@ import Testing
     let pages = try connection.rows("PRAGMA page_count") { $0.integer(0) }.first ?? 0
     try connection.execute("PRAGMA max_page_count = \(pages + 1)")
     let error = await failure { _ = try await commits.write { try $0.run("INSERT INTO t VALUES (?)", .text(words)) } }
-    #expect(error?.description == "\(path): the disk is full; make room, then messages are taken again")
+    #expect(error?.description == "\(path): the disk is full; free space, and messages are accepted again")
     try connection.execute("PRAGMA max_page_count = 100000")
     #expect(try await commits.write { try $0.run("INSERT INTO t VALUES (?)", .text(words)) } == 1)
     #expect(try await commits.write { try $0.rows("SELECT count(*) FROM t") { $0.integer(0) } } == [1])

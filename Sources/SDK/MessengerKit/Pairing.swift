@@ -56,12 +56,12 @@ public struct Pairing: Sendable {
       guard shown.value == nil else {
         throw WireError(
           .internalError,
-          "nobody wrote the code to the bot within \(limit.forPeople); begin the set-up again")
+          "nobody wrote the code to the bot within \(limit.forPeople); start the set-up again")
       }
       let why = await obstacle() ?? "the service did not answer"
       throw WireError(
         .internalError,
-        "the code could not be shown, for the bot was not connected within \(limit.forPeople): \(why)"
+        "the code could not be shown, because the bot was not connected within \(limit.forPeople): \(why)"
       )
     }
     throw WireError(.internalError, "the connection ended")

@@ -20,7 +20,7 @@ public actor ProblemReports {
   public func tell(_ problem: String?) async {
     guard problem != current else { return }
     current = problem
-    host.log(problem ?? "nothing is in the way any more")
+    host.log(problem ?? "the problem is over")
     do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
   }
 

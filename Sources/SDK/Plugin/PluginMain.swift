@@ -34,7 +34,7 @@ extension Plugin {
   /// Serves one connection until it ends. Takes over both descriptors.
   package static func serve(input: Int32, output: Int32) async throws {
     let peer = JSONRPCConnection(
-      input: input, output: output, violation: { StandardError.say("\(name): on the way in: \($0)") })
+      input: input, output: output, violation: { StandardError.say("\(name): a line from pi-relayd: \($0)") })
     try peer.start()
     try await withThrowingDiscardingTaskGroup { group in
       var started: Self?
@@ -44,7 +44,7 @@ extension Plugin {
           // Each on its own, so that a slow one delays no other; the host limits how many there are.
           group.addTask { await Dispatcher(plugin: plugin).answer(request) }
         } else if isInSetup {
-          request.fail(WireError(.invalidRequest, "this life is for one set-up or check"))
+          request.fail(WireError(.invalidRequest, "this process is for one set-up or check"))
         } else if [SetupRequest.method, CheckRequest.method].contains(request.method) {
           isInSetup = true
           // The other side may leave in the middle, which ends the set-up or check.

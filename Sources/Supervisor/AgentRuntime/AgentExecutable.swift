@@ -51,7 +51,7 @@ package struct AgentLocator: Sendable {
     let name = configured ?? "pi"
     guard let path = Self.resolve(name, searchPath: environment["PATH"] ?? "") else {
       if configured != nil {
-        throw AgentUnavailable(description: "\(setting) names \(name), which is not there; correct relay.yaml")
+        throw AgentUnavailable(description: "\(setting) names \(name), which does not exist; correct relay.yaml")
       }
       return try demo("no pi was found on PATH; install it with: npm install -g @earendil-works/pi-coding-agent")
     }
@@ -109,7 +109,7 @@ package struct AgentLocator: Sendable {
     }
   }
 
-  /// The executable a name stands for: a path, or the first of that name on the search path.
+  /// Finds the executable of a name: a path, or the first file of that name on the search path.
   package static func resolve(_ name: String, searchPath: String) -> String? {
     if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
     for folder in searchPath.split(separator: ":") {

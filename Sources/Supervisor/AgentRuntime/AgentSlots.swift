@@ -28,11 +28,11 @@ package actor AgentSlots {
   /// The next to start has to wait.
   private var hasNoRoom: Bool { isFull || starting.count >= maximumStarting }
 
-  /// Waits for a slot to start in, unless the request is cancelled. `started` must follow, and `release` when the agent has
-  /// ended.
+  /// Waits for a slot to start in, unless the request is cancelled. `started` must follow, and `release` when the agent
+  /// has exited.
   ///
-  /// - Parameter waits: told once, when every slot is taken by an agent at work.
-  /// - Throws: `AgentUnavailable` when the request is cancelled, or nothing is started any more.
+  /// - Parameter waits: called once, when every slot is taken by an agent at work.
+  /// - Throws: `AgentUnavailable` when the request is cancelled, or no agent may start any more.
   package func enter(_ request: SlotRequest, waits: @Sendable () -> Void = {}) async throws -> AgentSlot {
     var hasTold = false
     while !isClosed, hasNoRoom, !request.isCancelled {

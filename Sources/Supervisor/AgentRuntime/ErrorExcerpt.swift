@@ -1,6 +1,6 @@
 internal import RelayText
 
-/// The lines of a program's standard error that say why it failed: what a person is shown in place of the whole log.
+/// The lines of a program's standard error that explain its failure. A person is shown these in place of the whole log.
 struct ErrorExcerpt {
   /// Lines kept of the beginning, and as many of the end.
   private static let keptLines = 40

@@ -8,7 +8,7 @@ package struct PartialLine: Equatable {
   private let start: off_t
   private let end: off_t
 
-  /// Nil where the file ends with a line, has none, or cannot be read.
+  /// Finds the partial line. The result is `nil` when the file ends with a whole line, has no line, or cannot be read.
   package init?(of path: String) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -15,13 +15,13 @@ package enum PiError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .timedOut(let command): "the agent did not answer \(command) in time"
-    case .ended: "the agent has ended"
-    case .unsendable(let why): "the agent could not be told: \(why)"
+    case .ended: "the agent has exited"
+    case .unsendable(let why): "the command could not be sent to the agent: \(why)"
     }
   }
 }
 
-/// One life of a pi process: its events as they come, and commands answered by id.
+/// The connection to one pi process: its events in order, and commands that are answered by id.
 package final class PiConnection: Sendable {
   package enum Incoming: Sendable {
     /// Deltas since the last item, joined.
@@ -71,8 +71,8 @@ package final class PiConnection: Sendable {
 
   /// Starts pi and begins to read.
   ///
-  /// - Parameter text: told of deltas straight away while the reader of `incoming` waits, having handled all that came
-  ///   before: a delta then need not wake it. Called on the loop's thread.
+  /// - Parameter text: receives deltas at once while the reader of `incoming` waits and has handled all earlier items,
+  ///   so that a delta need not wake the reader. Called on the loop's thread.
   package convenience init(
     _ request: ChildProcess.Request, guardian: Guardian?, log: LogFile, wantsToolImages: Bool,
     clock: any Clock<Duration>, text: @escaping @Sendable (String) -> Void
@@ -82,7 +82,7 @@ package final class PiConnection: Sendable {
     try start()
   }
 
-  /// One life between two commands, for another program to go on with.
+  /// The state of a process between two commands, for another program to continue with.
   package struct Snapshot: Codable, Sendable {
     package var child: ChildProcess.Snapshot
     package var input: Int32
@@ -94,7 +94,7 @@ package final class PiConnection: Sendable {
     var dialect: PiStream.Dialect
   }
 
-  /// Goes on with a pi that the program this process was before has held. `start` begins to read.
+  /// Continues with a pi process that the predecessor of this process has held. `start` begins to read.
   package convenience init(
     _ handover: Snapshot, guardian: Guardian?, log: LogFile, wantsToolImages: Bool, clock: any Clock<Duration>,
     text: @escaping @Sendable (String) -> Void
@@ -166,9 +166,9 @@ package final class PiConnection: Sendable {
     }
   }
 
-  /// Reads nothing more until `resume`.
+  /// Stops reading until `resume`.
   ///
-  /// - Returns: nil while a command is unanswered, more is to be written, or what came has not been heard yet.
+  /// - Returns: `nil` while a command is unanswered, output waits to be written, or input waits to be handled.
   package func hold() async -> Snapshot? {
     guard let (reader, errors) = readers.withLock({ $0 }), !child.hasEnded,
       let (output, held) = await reader.hold(), let (error, heldErrors) = await errors.hold(),
@@ -203,7 +203,7 @@ package final class PiConnection: Sendable {
     let end = Mailbox<Void>()
     waitingForErrors.withLock { waiting in if waiting == nil { end.close() } else { waiting?.append(end) } }
     do { try await withDeadline(.seconds(1), clock: clock) { _ = await end.next() } } catch {
-      noise("[standard error is still open after the agent's end]")
+      noise("[standard error is still open after the agent has exited]")
     }
   }
 
@@ -216,7 +216,7 @@ package final class PiConnection: Sendable {
   /// Older releases of pi repeat the whole message in every update; `nil` while it is unknown which this is.
   package var sendsWholeMessages: Bool? { stream.withLock { $0.sendsWholeMessages } }
 
-  /// Nobody listens any more: who waits for an answer is told.
+  /// Stops delivering: everybody who waits for an answer gets an error.
   package func stopListening() {
     incoming.close()
     for case .answer(let answer) in incoming.drain() { answer.drop() }

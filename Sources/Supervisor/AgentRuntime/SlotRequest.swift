@@ -1,6 +1,6 @@
 internal import RelayConcurrency
 
-/// One wait for a slot. It may be cancelled at any time, and before it begins, too.
+/// A wait for a slot. It may be cancelled at any time, also before it begins.
 package final class SlotRequest: Sendable {
   private let wakes = Mailbox<Void>()
   private let hasCancelled = Locked(false)

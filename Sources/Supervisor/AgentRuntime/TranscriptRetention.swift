@@ -4,9 +4,9 @@ internal import Glibc
 /// The transcript of an assistant's session: a folder of its own, which pi writes and which does not last.
 package struct TranscriptRetention: Sendable, Equatable {
   package enum Span: Sendable, Equatable {
-    /// The next message begins anew.
+    /// The next message begins without a transcript.
     case oneMessage
-    /// A message begins anew when nothing has been said for as long as this.
+    /// A message begins without a transcript when the last one was this long ago.
     case idle(Duration)
     /// Nothing is forgotten.
     case kept

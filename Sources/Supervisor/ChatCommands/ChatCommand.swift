@@ -49,7 +49,7 @@ package enum CommandDurability: Sendable {
   case bestEffort
   /// That it has begun; where that cannot be stored, the command is not carried out.
   case beforeRun
-  /// The same; the command goes on after `run` has returned and ends its message through `CommandContext.end`.
+  /// As `beforeRun`; the command continues after `run` has returned, and ends its message through `CommandContext.end`.
   case untilDone
   /// None of the command's own: it makes a prompt, which has a record.
   case byPrompt

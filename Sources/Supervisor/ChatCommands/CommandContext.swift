@@ -17,13 +17,13 @@ package protocol CommandContext: Sendable {
 
   // MARK: Sessions
 
-  /// The session that the conversation talks to; one that sleeps is woken.
+  /// The session that the conversation talks to. A sleeping session is woken.
   func session() async -> Session?
-  /// The same session as lists show it; one that sleeps sleeps on.
+  /// The same session as lists show it. A sleeping session keeps sleeping.
   func listing() async -> SessionListing?
-  /// The same session while it is awake; one that sleeps has nothing to tell of its agent.
+  /// The same session while it is awake; `nil` while it sleeps, because its agent has nothing to report then.
   func awakeSession() async -> Session?
-  /// The sessions that the conversation may address; it is told of no others.
+  /// The sessions that the conversation may address. The result reveals no others.
   func addressableSessions() async -> AddressableSessions
   /// - Returns: `nil` where the session has just been closed.
   func wake(_ listing: SessionListing) async -> Session?

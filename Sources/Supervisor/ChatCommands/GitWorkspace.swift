@@ -8,7 +8,7 @@ internal import RelayConcurrency
 
 /// The repository of a session's directory, as far as it is known without asking the agent.
 package enum GitWorkspace {
-  /// The branch of a folder's repository, or the commit it stands at; nil outside of one.
+  /// The branch of a folder's repository, or the commit of a detached head; `nil` outside of a repository.
   static func branch(of folder: String) -> String? {
     var folder = folder[...]
     while !folder.isEmpty {
@@ -55,9 +55,9 @@ package enum GitWorkspace {
       guard run.exit == .exited(0) else { return nil }
       switch run.output.count {
       case 0: return "clean"
-      case 1: return "1 change that is not committed"
-      case ProcessOutput.maximumLines...: return "\(ProcessOutput.maximumLines) or more changes that are not committed"
-      case let count: return "\(count) changes that are not committed"
+      case 1: return "1 uncommitted change"
+      case ProcessOutput.maximumLines...: return "\(ProcessOutput.maximumLines) or more uncommitted changes"
+      case let count: return "\(count) uncommitted changes"
       }
     } catch {
       dependencies.logger.warning("git status in \(folder) could not be run: \(error)")

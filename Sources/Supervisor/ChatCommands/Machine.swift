@@ -9,7 +9,7 @@ enum Machine {
   ///
   /// - Parameter read: the text of a file; `nil` where there is none.
   static func container(read: (_ path: String) -> String? = Machine.text) -> String? {
-    // systemd inside the container writes what it was told by what began it.
+    // systemd inside the container writes the name of the container's manager there.
     if let kind = read("/run/systemd/container").map({ TextSanitizer.line($0) }), !kind.isEmpty { return kind }
     if read("/.dockerenv") != nil { return "docker" }
     if let about = read("/run/.containerenv") {

@@ -57,8 +57,8 @@ package struct NewSession: Equatable, Sendable {
     if !context.isLocal {
       self.folder = await context.admittedDirectory(folder)
       if self.folder != nil { return nil }
-      return "\(shown) is not among the folders in which sessions may be begun from here: sessions.roots in relay.yaml "
-        + "lists them."
+      return "\(shown) is not among the folders in which sessions may be started from chat; sessions.roots in "
+        + "relay.yaml lists them."
     }
     var isFolder = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder else {

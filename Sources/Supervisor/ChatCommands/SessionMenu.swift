@@ -6,7 +6,7 @@ package import RelayWire
 package struct SessionMenu {
   package let text: String
   package let isEmpty: Bool
-  /// Nil where there are no sessions, or no buttons.
+  /// `nil` where there are no sessions, or the messenger has no buttons.
   package let buttons: [[Button]]?
 
   /// For a conversation that talks to no session and cannot begin one by writing.
@@ -89,7 +89,7 @@ package struct SessionMenu {
   /// `use:` and a session's id.
   private static let maximumID = 40
 
-  /// The command line that a button of a menu stands for; nil for a button that is none of a menu's.
+  /// The command of a menu's button; `nil` for a button of anything else.
   package static func command(ofButton id: String) -> String? {
     let parts = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, ["use", "sessions", "disconnect"].contains(parts[0]) else { return nil }

@@ -1,4 +1,4 @@
-/// Conversations with `use: assistant`: what their sessions work with, and for how long they remember.
+/// The settings of conversations with `use: assistant`: the tools of their sessions, and how long these remember.
 extension Config {
   package struct Assistant: Sendable, Equatable {
     /// The agent, its provider and its model; nil: those of `pi`.
@@ -10,7 +10,8 @@ extension Config {
     package var directory: String?
     /// Where what was said is kept; nil: in the home.
     package var sessionDirectory: String?
-    /// After how long without a message a conversation begins anew; nil: each message does, except the owner's, whose chat is kept.
+    /// The silence after which a conversation begins without a transcript. `nil` clears it after each message, except
+    /// the owner's.
     package var sessionTimeout: Duration?
     /// A run that takes longer is stopped. Nil: no limit.
     package var callTimeout: Duration? = .seconds(180)
@@ -26,8 +27,8 @@ extension Config {
     package var healthInterval: Duration? = .seconds(60)
     /// Of how many answers a conversation's latencies are reckoned.
     package var latencyWindow = 200
-    /// The person it belongs to, by the messenger's id: in direct messages with them it remembers even where each message
-    /// of others begins anew, and the heartbeat speaks to them.
+    /// The owner, by the messenger's id. The owner's direct messages keep their transcript even where `sessionTimeout`
+    /// is `nil`, and findings of the heartbeat go to the owner.
     package var owner: String?
 
     /// Where no time is set, how long what is not needed any more may lie about.

@@ -47,10 +47,10 @@ package struct BotConfiguration: Sendable, Equatable {
   ]
 
   /// - Parameters:
-  ///   - file: its content.
-  ///   - name: what it is called in complaints.
-  ///   - folder: where it lies: paths in it are meant from there.
-  /// - Throws: everything that is wrong with it.
+  ///   - file: the content of the file.
+  ///   - name: the name of the file in complaints.
+  ///   - folder: the folder of the file, to which its paths are relative.
+  /// - Throws: all mistakes of the file.
   package init(_ file: JSONValue, name: String, folder: String) throws(Problems) {
     var reader = Reader(file: file, name: name)
     for section in ["discord", "pi", "bot"] { reader.requireSection(section, isNeeded: section != "bot") }

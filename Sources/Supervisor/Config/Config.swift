@@ -1,6 +1,6 @@
 package import RelayWire
 
-/// Everything that can be configured, checked and with its defaults: what the supervisor works from.
+/// The configuration that the supervisor works from: every setting, checked, with its default.
 package struct Config: Sendable, Equatable {
   package var machine = Machine()
   package var pi = Pi()
@@ -46,9 +46,9 @@ package struct Config: Sendable, Equatable {
     package var idleTimeout: Duration? = .seconds(30 * 60)
     /// A run that takes longer is aborted. Nil: no limit.
     package var callTimeout: Duration?
-    /// An agent that says nothing for so long in the middle of a run is told to the person, who decides. Nil: never.
+    /// The silence of an agent in the middle of a run after which the person is asked what to do. `nil`: never.
     package var silenceTimeout: Duration? = .seconds(600)
-    /// How long a question waits for a person, where the agent sets no limit. Nil: for ever.
+    /// How long a question waits for a person, where the agent sets no limit. `nil`: without a limit.
     package var questionTimeout: Duration? = .seconds(86_400)
     package var leftovers = Leftovers.kill
     /// Folders in which, and beneath which, people may have sessions begun from chat.
@@ -63,13 +63,13 @@ package struct Config: Sendable, Equatable {
 
   /// Which session a conversation talks to.
   package enum Use: String, Sendable, CaseIterable {
-    /// One of its own, which its first message begins; `/use` chooses another.
+    /// A session of the conversation's own, which its first message starts; `/use` chooses another.
     case own
     /// The one that was chosen with `/sessions`; until then none.
     case control
     /// The machine's one main session.
     case main
-    /// One of its own, set up as `assistant` says, which does not remember for ever.
+    /// A session of the conversation's own with the settings of `assistant`, whose transcript does not last.
     case assistant
   }
 
@@ -85,7 +85,7 @@ package struct Config: Sendable, Equatable {
     package init() {}
   }
 
-  /// One instance of a messenger.
+  /// An instance of a messenger.
   package struct Messenger: Sendable, Equatable {
     package var kind: String
     package var instance: String
@@ -104,7 +104,7 @@ package struct Config: Sendable, Equatable {
     package var proxy: String?
     /// Settings for the plugin itself, shorthands resolved.
     package var settings: JSONValue = .object([:])
-    /// A secret stands in the file itself.
+    /// The file itself contains a secret.
     package var hasLiteralSecret = false
 
     package init(kind: String, instance: String) {
@@ -144,7 +144,7 @@ package struct Config: Sendable, Equatable {
   package struct Plugin: Sendable, Equatable {
     package var enabled = true
     package var settings: JSONValue = .object([:])
-    /// A secret stands in the file itself.
+    /// The file itself contains a secret.
     package var hasLiteralSecret = false
 
     package init() {}
@@ -175,14 +175,14 @@ package struct Config: Sendable, Equatable {
   package struct ShutdownSettings: Sendable, Equatable {
     /// How long running answers may take to finish.
     package var drain: Duration = .seconds(20)
-    /// Conversations are told that the daemon stops.
+    /// Sends a notice to conversations when the daemon stops.
     package var tellsConversations = false
   }
 
   package struct DeliverySettings: Sendable, Equatable {
     /// Tries of one send before it is given up: about ten minutes in all.
     package var attempts = 24
-    /// A conversation is told of messages that were given up.
+    /// Sends a notice to a conversation when a message to it is given up.
     package var tellsConversations = true
     /// Regular expressions of what no conversation is shown, and `usual` for those of well-known secrets.
     package var redact: [String] = []

@@ -1,4 +1,4 @@
-/// One thing wrong with the configuration: where, what, and what to do.
+/// A mistake in the configuration: its place, and how to correct it.
 package struct ConfigProblem: Error, Sendable, Equatable, CustomStringConvertible {
   package var file: String
   package var mark: Mark

@@ -15,7 +15,7 @@ package struct ConfigReader: Sendable {
     /// `nil` where there is no file, and the defaults hold.
     package var path: String?
     package var warnings: [String] = []
-    /// Where in the file each setting of a plugin instance stands: instance → dotted path → `relay.yaml:3:5`.
+    /// The place of each setting of a plugin instance: instance → dotted path → `relay.yaml:3:5`.
     package var places: [String: [String: String]] = [:]
     /// The file's defaults and their places, for an instance that the environment alone sets up.
     package internal(set) var implied: Config.Messenger = {
@@ -99,8 +99,8 @@ package struct ConfigReader: Sendable {
     for kind in messengers.entries {
       if kind.value.isNull {
         context.warnings.append(
-          "\(context.file):\(kind.mark): messengers.\(kind.key): nothing stands beneath it, so no messenger is set up; an "
-            + "instance goes there, such as default: {\(Self.exampleSettings)}")
+          "\(context.file):\(kind.mark): messengers.\(kind.key): it has no instance, so no messenger is set up; add one, "
+            + "such as default: {\(Self.exampleSettings)}")
       }
       let instances = messengers.group(kind.key)
       for instance in instances.entries {
@@ -134,8 +134,8 @@ package struct ConfigReader: Sendable {
         _ = root.node(entry.key)
         context.complain(
           entry.mark,
-          "\(entry.key): nothing stands beneath it; a messenger's settings go there, such as \(Self.exampleSettings); where "
-            + "there are none, delete the line")
+          "\(entry.key): it is empty; write a messenger's settings there, such as \(Self.exampleSettings), or delete "
+            + "the line")
       }
     }
   }

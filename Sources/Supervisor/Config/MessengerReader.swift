@@ -34,7 +34,7 @@ struct MessengerReader {
 
   mutating func read(kind: String, instance: String, _ node: YAMLNode?, mark: Mark) {
     guard Self.isName(kind), Self.isName(instance) else {
-      context.complain(mark, "\"\(kind)/\(instance)\": names hold only a–z, 0–9, - and _, at most 32 of them")
+      context.complain(mark, "\"\(kind)/\(instance)\": a name may hold only a–z, 0–9, - and _, at most 32 of them")
       return
     }
     guard !messengers.contains(where: { $0.kind == kind && $0.instance == instance }) else {

@@ -15,7 +15,7 @@ final class SecretReader {
     self.context = context
   }
 
-  /// - Returns: the settings, and whether a secret stands among them literally.
+  /// - Returns: the settings, and whether they contain a secret literally.
   func resolve(_ entries: [YAMLNode.Entry]) -> (settings: [String: JSONValue], hasLiteral: Bool) {
     var settings: [String: JSONValue] = [:]
     var hasLiteral = false

@@ -49,7 +49,8 @@ final class SettingsReader {
     return text
   }
 
-  /// A path as a whole, `~` expanded: what is not would depend on where the daemon was started.
+  /// Reads an absolute path, with `~` expanded. A relative path would depend on the directory in which the daemon was
+  /// started.
   func path(_ key: String) -> String? {
     guard let path = string(key).map(ConfigReader.expandTilde) else { return nil }
     if path.hasPrefix("/") { return path }
@@ -145,8 +146,8 @@ final class SettingsReader {
 }
 
 extension SettingsReader.Context {
-  /// Complains about ids without quotes in settings that a plugin gets as JSON: what is in a list of channels, and every
-  /// whole number that a reader which keeps numbers as `Double` would change.
+  /// Complains about ids without quotes in settings that a plugin gets as JSON: in a list of channels, and every whole
+  /// number that changes in a reader which keeps numbers as `Double`.
   func refuseUnquotedIDs(_ path: String, _ node: YAMLNode, isChannels: Bool) {
     switch node {
     case .scalar(let text, isPlain: true, let mark):

@@ -13,7 +13,7 @@ package enum YAMLReader {
   static let maximumDepth = 32
   static let maximumNodes = 100_000
 
-  /// Nil for an empty document.
+  /// Parses the document; the result is `nil` for an empty one.
   package static func read(_ bytes: [UInt8]) throws(YAMLError) -> YAMLNode? {
     guard bytes.count <= maximumBytes else {
       throw YAMLError(message: "the file is larger than \(ByteCount(maximumBytes))", mark: Mark(line: 1, column: 1))
@@ -93,7 +93,7 @@ package enum YAMLReader {
           throw YAMLError(message: "a key must be a single word", mark: event.mark)
         }
         if let earlier = entries.first(where: { $0.key == key }) {
-          throw YAMLError(message: "\"\(key)\" is there twice, first in line \(earlier.mark.line)", mark: event.mark)
+          throw YAMLError(message: "\"\(key)\" appears twice, first in line \(earlier.mark.line)", mark: event.mark)
         }
         entries.append(.init(key: key, mark: event.mark, value: try node(try next(), depth: depth + 1)))
       }

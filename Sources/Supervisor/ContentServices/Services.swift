@@ -9,10 +9,10 @@ internal import RelayText
 internal import RelayTransport
 package import RelayWire
 
-/// The services that plugins offer, and what is done while one is away. Their requests are stateless, so a restarted
-/// service continues where the dead one stopped; a message is never dropped for want of one.
+/// The services that plugins offer, and their replacements while a service is away. Requests are stateless, so that a
+/// restarted service continues where its predecessor stopped. A missing service never drops a message.
 package actor Services {
-  /// One holder for each service asked for so far.
+  /// The connection of each service that was asked for so far.
   private var holders: [String: ConnectionSlot] = [:]
   private let home: HomeDirectory
   private let clock: any Clock<Duration>
@@ -98,13 +98,13 @@ package actor Services {
   /// Says once, until the service is back, that something is done without it.
   private func complain(_ service: String, _ why: String) {
     guard complained.insert(service).inserted else { return }
-    logger.warning("\(service): \(why); going on without it until it is back")
+    logger.warning("\(service): \(why); continuing without it until it returns")
   }
 
   // MARK: - Formatting
 
-  /// - Parameter message: what the text belongs to. A growing one is asked for again and again; a formatter that
-  ///   dies of it twice is not asked a third time.
+  /// - Parameter message: identifies the text. A growing text is rendered again and again; after two crashes of the
+  ///   formatter over it, it is split plainly.
   package func render(_ request: FormatRender, of message: String) async -> [FormatRender.Piece] {
     begin(FormatRender.method)
     defer { finish(FormatRender.method) }
@@ -115,7 +115,7 @@ package actor Services {
         let pieces = try await link.request(request, within: Self.renderLimit).pieces
         if Self.isSound(pieces, of: request) { return pieces }
         logger.with("instance", link.name)
-          .warning("it rendered pieces over the limit or out of order; split plainly instead")
+          .warning("it rendered pieces over the limit or out of order, so the text is split plainly")
       } catch {
         noteCrash(identity, error)
         complain(FormatRender.method, "\(error)")
@@ -220,7 +220,7 @@ package actor Services {
     return found ?? nil
   }
 
-  /// With names that may stand in what the agent is told.
+  /// Replaces names by names that are safe in the agent's prompt.
   private static func named(_ attachment: Attachment) -> Attachment {
     var attachment = attachment
     attachment.name = TextSanitizer.fileName(attachment.name)

@@ -21,15 +21,15 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var agent: String?
   package var plugins: [PluginStatus]
   package var sessions: [SessionStatus]
-  /// Instances with something on its way, or given up. Nil from a daemon of before there was this.
+  /// Instances with sends under way or given up. `nil` from an earlier version of the daemon.
   package var deliveries: [DeliveryStatus]?
-  /// Terminals that are attached now. Nil from a daemon of before there was this.
+  /// Terminals that are attached now. `nil` from an earlier version of the daemon.
   package var terminals: [String]?
-  /// Conversations that the configuration names. Nil from a daemon of before there was this.
+  /// Conversations that the configuration names. `nil` from an earlier version of the daemon.
   package var channels: [ChannelStatus]?
-  /// Conversations that talk to a session. Nil from a daemon of before there was this.
+  /// Conversations that talk to a session. `nil` from an earlier version of the daemon.
   package var conversations: [ConversationStatus]?
-  /// Things a person should mend.
+  /// Problems that a person should fix.
   package var problems: [String]
   /// How often it has been replaced by another program in the same process.
   package var upgrades: Int

@@ -2,7 +2,7 @@ internal import MessageDelivery
 internal import RelayText
 internal import RelayWire
 
-/// One message of the agent on its way to a platform: the text that has arrived, the pieces that are fixed in finished
+/// A message of the agent on its way to a platform: the text that has arrived, the pieces that are fixed in finished
 /// messages, and the message that still grows. A pure value.
 struct AnswerBuffer: Codable, Equatable {
   /// Markdown that is not yet fixed in a finished message, after the text that must be reopened before it.
@@ -111,7 +111,7 @@ struct AnswerBuffer: Codable, Equatable {
     if let text { source = text + source }
   }
 
-  /// The mark for a new message with this text; `nil` where this text was tried in vain before.
+  /// The mark for a new message with this text; `nil` where an earlier try with this text failed.
   func markForNew(_ text: String) -> String? {
     // A longer text may be tried, and says that it may repeat something.
     rejectedText == nil ? "" : text == rejectedText ? nil : MessageSender.repeatMark

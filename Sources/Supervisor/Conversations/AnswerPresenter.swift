@@ -175,8 +175,8 @@ final class AnswerPresenter {
       await change(message, to: text, streaming: true, as: nil)
       return true
     }
-    // The final text must not get lost: it is recorded while the platform is told. A crash of ours before
-    // either leaves a message that grows, with all of its text in the checkpoint.
+    // The final text must not get lost: it is recorded at the same time. If the daemon crashes before either step, the
+    // message still counts as growing, and the checkpoint has all of its text.
     let mayGoAhead =
       !buffer.isReplaced && throttle.pause(now: now) == .zero && checkpoint?.write(buffer.source) == true
     let marked = buffer.mark + text
@@ -200,7 +200,7 @@ final class AnswerPresenter {
   private func change(
     _ message: String, to text: String, streaming: Bool, as record: String?, after early: DeliveryAttempt.Answer? = nil
   ) async {
-    // As the platform has asked, whatever the change is for.
+    // The platform has asked for this wait; it holds for every kind of change.
     let pause = throttle.pause(now: now)
     if pause > .zero, early == nil {
       if streaming { return postpone(by: pause) }

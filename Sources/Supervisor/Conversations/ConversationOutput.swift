@@ -143,7 +143,7 @@ package actor ConversationOutput {
       await say(text, role, buttons: buttons, replyTo: replyTo)
     case .report(let text, let end, let buttons):
       await answer.flushBeforeNotice(in: profile)
-      // A message whose end is not stored has not ended: the next daemon goes on with it.
+      // A message whose end is not stored has not ended: the next daemon continues with it.
       if await say(text, .notice, buttons: buttons, replyTo: end.interaction, ending: end) { await delivery.tell(end) }
     case .change(let message, let text, let buttons, let end):
       await answer.flushBeforeNotice(in: profile)
@@ -218,7 +218,7 @@ package actor ConversationOutput {
 
   // MARK: - Runs
 
-  /// The conversation turns to another session: what was under way here is brought to an end.
+  /// The conversation turns to another session: everything under way here is completed or removed.
   private func detach() async {
     if answer.endText(with: nil) { await answer.finish(in: profile) }
     answer.startNext()
@@ -260,7 +260,7 @@ package actor ConversationOutput {
     await stopTyping()
     switch end {
     case .completed: break
-    case .handled: await say("✓ Done by the agent itself, without an answer.", .notice)
+    case .handled: await say("✓ Done. The agent gave no answer.", .notice)
     case .aborted: if !isUnseen { await say("⏹ Stopped.", .notice) }
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)

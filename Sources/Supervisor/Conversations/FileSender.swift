@@ -43,7 +43,7 @@ struct FileSender: Sendable {
       }
       guard isWritten else { return nil }
     } catch {
-      delivery.logger.error("\(name) could not be handed over: \(error)")
+      delivery.logger.error("\(name) could not be written for the messenger: \(error)")
       return nil
     }
     let sent = await delivery.send(file: path, name: name, mime: mime, caption: nil)
@@ -58,7 +58,7 @@ struct FileSender: Sendable {
       if Task.isCancelled { return }
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      delivery.logger.warning("a file that is no longer needed is left behind: \(error)")
+      delivery.logger.warning("a file that is no longer needed could not be removed: \(error)")
     }
   }
 }

@@ -3,8 +3,8 @@ internal import DequeModule
 internal import PiRPC
 internal import SessionStates
 
-/// Output that waits for a messenger that stays away, kept within bounds: first signs that work goes on are let go,
-/// then the oldest messages, and the person is told how many.
+/// Bounds the output that waits for a messenger that stays away: signs of progress are dropped first, then the oldest
+/// messages, and the person is shown how many.
 enum OutputBacklog {
   /// Items that may wait for one conversation.
   static let limit = 2_000

@@ -3,7 +3,7 @@ package import RelayModel
 package import RelayWire
 package import SessionStates
 
-/// Something that a conversation is to be shown, or told the messenger.
+/// An event that a conversation shows, or that its messenger is told.
 package enum OutputEvent: Sendable {
   case event(SessionEvent)
   case say(String, MessageRole, buttons: [[Button]]?, replyTo: String? = nil)
@@ -16,9 +16,9 @@ package enum OutputEvent: Sendable {
   case ask(PendingQuestion)
   /// A session that the conversation no longer watches asks.
   case askedElsewhere(PendingQuestion, session: String)
-  /// A message of which nothing more is to be said has ended.
+  /// A message has ended, and nothing more is shown about it.
   case end(MessageEnd)
-  /// The messenger has not been told how this message ended.
+  /// The outcome of this message was not reported to the messenger yet.
   case tell(MessageEnd)
   case settleDialog(PendingQuestion, PendingQuestion.Outcome)
   case detached

@@ -20,7 +20,7 @@ struct OutputRecovery {
   func complete(_ unfinished: UnfinishedOutbound, in profile: MessengerProfile) async {
     switch unfinished.record.request {
     case .message(let message) where unfinished.record.isOpen && message.role != .answer:
-      // The tool, compaction or retry that it told of is gone.
+      // The tool, compaction or retry of this message no longer runs.
       guard let sent = await found(unfinished) else { return }
       await delivery.remove(sent)
     case .message where unfinished.record.isOpen: await completeGrowing(unfinished, in: profile)
@@ -76,9 +76,9 @@ struct OutputRecovery {
     await answer.complete(sent, text: saved.text, in: profile)
   }
 
-  /// An earlier version recorded the key of an answer before its words. They are recorded under that key now.
+  /// Records the words of an answer under the key that an earlier version recorded without words.
   ///
-  /// - Returns: the message that is to be completed; nil where nothing is left to do, or nothing can be stored.
+  /// - Returns: the message to complete; `nil` where nothing remains to do, or nothing can be stored.
   private func recordWords(
     _ text: String, of unfinished: UnfinishedOutbound, in profile: MessengerProfile
   ) async -> OutboundRecord? {

@@ -4,7 +4,7 @@ internal import RelayWire
 
 /// A question of the agent that waits for a person's answer.
 package struct PendingQuestion: Codable, Sendable, Equatable {
-  /// Opaque and short: it stands in button ids.
+  /// Opaque and short, because it is part of button ids.
   package let id: String
   package let session: String
   package let dialog: PiDialog
@@ -108,8 +108,8 @@ package struct PendingQuestion: Codable, Sendable, Equatable {
     case unclear(hint: String)
   }
 
-  /// True for typed words that belong to this question. While the relay itself asks something, what is no answer to that is a
-  /// message like any other.
+  /// True for typed words that answer this question. While the supervisor itself asks, other words are an ordinary
+  /// message.
   func takes(_ words: String) -> Bool {
     guard isFromSupervisor else { return true }
     if case .answer = read(words) { return true }
@@ -162,7 +162,7 @@ extension PendingQuestion {
     id = try values.decode(String.self, forKey: .id)
     session = try values.decode(String.self, forKey: .session)
     dialog = try values.decode(PiDialog.self, forKey: .dialog)
-    // Earlier versions told the supervisor's questions by their ids.
+    // Earlier versions recognised the supervisor's questions by their ids.
     isFromSupervisor =
       try values.decodeIfPresent(Bool.self, forKey: .isFromSupervisor) ?? dialog.id.hasPrefix("relay-question-")
     expires = try values.decodeIfPresent(Double.self, forKey: .expires)

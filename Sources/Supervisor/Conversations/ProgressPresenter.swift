@@ -6,7 +6,7 @@ internal import RelayText
 internal import RelayWire
 internal import SessionStates
 
-/// Shows the tools of a run, and how other work goes on.
+/// Shows the tools of a run and the progress of other work.
 ///
 /// A part of one conversation's output, in whose isolation its methods run.
 final class ProgressPresenter {
@@ -66,7 +66,7 @@ final class ProgressPresenter {
 
   // MARK: - Other work
 
-  /// Shows in one message how something goes on. Where messages cannot be changed, its end is said alone.
+  /// Shows progress in one message that changes. Where messages cannot be changed, only the end is shown.
   func show(_ kind: ProgressKind, _ text: String?, isOver: Bool, in profile: MessengerProfile) async {
     let id = "#\(kind.rawValue)"
     if let sent = isOver ? tools.takeMessage(of: id) : tools.message(of: id) {

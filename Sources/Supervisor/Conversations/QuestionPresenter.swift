@@ -33,7 +33,7 @@ final class QuestionPresenter {
         expires: record.expires))
     shown.show(record.id, sent)
     guard sent == nil, !Task.isCancelled else { return }
-    // The agent waits for the answer: what cannot be shown with its buttons may do without, in words and pieces.
+    // The agent waits for the answer, so a question that cannot be shown with its buttons is sent as text in pieces.
     await notices.tellGivenUp(
       "The question below could not be shown as it should be; answer it in words.", in: profile)
     let pieces = PlainText.split(question, limit: profile.limit, unit: profile.unit)
@@ -42,7 +42,7 @@ final class QuestionPresenter {
     }
   }
 
-  /// Something in place of what is to be redacted would come back as the answer.
+  /// A redacted prefill would come back as the answer.
   private func prefill(of record: PendingQuestion) -> String? {
     record.dialog.prefill.flatMap { redaction.apply(to: $0) == $0 ? $0 : nil }
   }

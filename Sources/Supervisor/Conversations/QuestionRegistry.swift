@@ -4,7 +4,7 @@ internal import RelayConcurrency
 package import RelayWire
 internal import SessionStates
 
-/// Open questions of all sessions. The first answer wins; whoever comes later finds the question gone.
+/// The open questions of all sessions. The first answer wins; a later one finds no question.
 package final class QuestionRegistry: Sendable {
   private struct State {
     var open: [String: PendingQuestion] = [:]

@@ -44,7 +44,7 @@ package final class SessionSubscriptions: Sendable {
     }
   }
 
-  /// In a structure: a function that a generic value holds by itself is wrapped anew each time it is read in place.
+  /// A structure, because a closure stored directly in a generic value is wrapped again at each access in place.
   private struct Receivers {
     var endedUnseen: (@Sendable (MessageEnd, RunEnd) -> Void)?
     var askedUnseen: (@Sendable (PendingQuestion, ConversationKey) -> Void)?
@@ -57,8 +57,8 @@ package final class SessionSubscriptions: Sendable {
   private let receivers = Locked(Receivers())
   private let timeSource: TimeSource
 
-  /// - Parameter post: queues what a conversation is to be shown; must not wait. A conversation that watches need have no
-  ///   output before.
+  /// - Parameter post: queues an event for a conversation; must not wait. The conversation need not have an output
+  ///   before.
   package init(
     questions: QuestionRegistry, timeSource: TimeSource,
     post: @escaping @Sendable (OutputEvent, ConversationKey) -> Void
@@ -176,7 +176,7 @@ package final class SessionSubscriptions: Sendable {
       if question.origin != .agent {
         if questions.keepShown(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
-        endOwnQuestions(of: session, "asked anew")
+        endOwnQuestions(of: session, "asked again")
       }
       let record = questions.open(question, session: session, now: timeSource.wallTime())
       post(.ask(record), to: session)
@@ -187,7 +187,7 @@ package final class SessionSubscriptions: Sendable {
       guard let record = questions.withdraw(dialog: id, session: session) else { return }
       settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
     case .nameOrModelChanged: noteChange()
-    case .questionsOver: endOwnQuestions(of: session, "settled by itself")
+    case .questionsOver: endOwnQuestions(of: session, "no longer needed")
     case .runEnded(let message, let end):
       post(.event(event), to: session, about: message.key)
       noteUnseen(message, end, in: session)

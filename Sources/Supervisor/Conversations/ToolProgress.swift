@@ -1,7 +1,7 @@
 internal import MessageDelivery
 internal import RelayWire
 
-/// The tools of a run, and the messages that show how something goes on. A pure value.
+/// The tools of a run, and the messages that show progress. A pure value.
 struct ToolProgress: Codable, Equatable {
   private var running: [String: FormatTool.Call] = [:]
   private var finished: [FormatTool.Call] = []
@@ -38,7 +38,7 @@ struct ToolProgress: Codable, Equatable {
     return Array(messages.values)
   }
 
-  /// Forgets tools whose end will not be seen. Those that have ended are still shown.
+  /// Forgets tools that are still running: their end will not be seen. Tools that have ended are still shown.
   mutating func runEnded() { running = [:] }
 
   mutating func detach() {

@@ -10,10 +10,10 @@ struct TypingIndicator: Sendable, Equatable {
     return run
   }
 
-  /// - Returns: true when the indicator is to be switched on.
+  /// - Returns: true when the indicator must be switched on.
   mutating func runIsSlow(_ number: Int) -> Bool { number == run && start() }
 
-  /// - Returns: true when the indicator is to be switched on.
+  /// - Returns: true when the indicator must be switched on.
   mutating func start() -> Bool {
     defer { isShown = true }
     return !isShown

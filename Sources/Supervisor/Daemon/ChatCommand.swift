@@ -42,7 +42,7 @@ struct Chat: AsyncParsableCommand {
     if json || !message.isEmpty {
       let text = message.isEmpty ? Self.standardInput() : message.joined(separator: " ")
       guard text.contains(where: { !$0.isWhitespace }) else {
-        throw ValidationError("There is nothing to say: give a message, or write it to standard input.")
+        throw ValidationError("There is no message: give one as an argument, or on standard input.")
       }
       failed = await ScriptedChat(environment, json: json).say([text])
     } else if isatty(0) == 1, isatty(1) == 1 {

@@ -19,14 +19,14 @@ struct ChatDaemon {
     if isOurs { try await DetachedDaemon(surroundings).start() }
   }
 
-  /// The chat is over: ends the daemon, or says that it goes on.
+  /// Ends the daemon after the chat, or says that it keeps running.
   func leave() async throws {
     // It may have ended meanwhile.
     guard isOurs, surroundings.isRunning else { return }
     if stopsAfterwards, try await !isUsed() {
       for line in try await Stop.stop(surroundings) { StandardError.say(line) }
     } else {
-      StandardError.say("pi-relayd goes on in the background. End it with: \(surroundings.command("stop"))")
+      StandardError.say("pi-relayd keeps running in the background. Stop it with: \(surroundings.command("stop"))")
     }
   }
 

@@ -16,7 +16,7 @@ struct ConfigurationFile {
   private static let head =
     "# pi-relay. All settings: docs/configuration.md. Check this file with: pi-relayd config check\n\n"
 
-  /// - Throws: what is wrong with the file there is.
+  /// - Throws: the mistakes of the existing file.
   init(_ surroundings: CommandLineEnvironment) throws {
     let loaded = try ConfigReader(environment: surroundings.environment).load(
       surroundings.home.configurationCandidates)
@@ -46,9 +46,9 @@ struct ConfigurationFile {
   }
 
   /// - Parameters:
-  ///   - sections: others that go with it, with their lines.
+  ///   - sections: other sections that belong to it, with their lines.
   ///   - isTried: the settings are known to work.
-  /// - Returns: false when the person is told what to add instead.
+  /// - Returns: false when the person is shown what to add instead.
   func add(
     _ messenger: String, _ instance: String, _ lines: [String], sections: [(String, [String])] = [], isTried: Bool
   ) throws -> Bool {
@@ -71,7 +71,7 @@ struct ConfigurationFile {
     _ = try ConfigReader(environment: surroundings.environment).read(Array(new.utf8), file: path)
     if let text { try FileReplacement.write(text, to: path + ".before-setup") }
     try FileReplacement.write(new, to: path)
-    print("\(path) now sets up \(messenger)." + (text == nil ? "" : " The file of before: \(path).before-setup"))
+    print("\(path) now sets up \(messenger)." + (text == nil ? "" : " The earlier file: \(path).before-setup"))
     print("Next: pi-relayd start (or, if it runs: pi-relayd reload), then pi-relayd status.")
     return true
   }

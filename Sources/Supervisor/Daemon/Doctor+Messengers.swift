@@ -9,7 +9,7 @@ import RelayTransport
 import RelayWire
 
 extension Doctor {
-  /// Asks each configured messenger whether its configuration works; one that cannot say is passed over.
+  /// Asks each configured messenger whether its configuration works; a messenger without a check is skipped.
   func checkMessengers(
     _ config: Config, _ surroundings: CommandLineEnvironment, _ note: (Bool, String) -> Void
   ) async {
@@ -27,7 +27,8 @@ extension Doctor {
         let environment = running[messenger.name].flatMap(Self.environment) ?? surroundings.environment
         let trial = try PluginProbe(path: path, environment: environment, folder: surroundings.home.path)
         var state: JSONValue?
-        // With nobody else at it the database would be changed by being read. One that cannot be is told of by itself.
+        // Without a running daemon, reading would change the database. A database that cannot be read is reported
+        // elsewhere.
         if DaemonLock.isHeld(surroundings.home) {
           do { state = try SQLiteStore.keptState(of: messenger.name, in: surroundings.home.database) } catch {}
         }
@@ -50,7 +51,7 @@ extension Doctor {
     for finding in Set(findings).sorted() { note(false, finding) }
   }
 
-  /// Process ids by instance; none where no daemon answers, which is told elsewhere.
+  /// Process ids by instance; empty when no daemon answers, which is reported elsewhere.
   private static func runningPlugins(_ surroundings: CommandLineEnvironment) async -> [String: Int32] {
     guard let peer = surroundings.connect() else { return [:] }
     defer { peer.close() }

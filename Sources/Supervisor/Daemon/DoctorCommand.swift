@@ -10,9 +10,9 @@ import RelayTransport
 import RelayWire
 
 struct Doctor: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Look for what may be wrong, and say what to do.")
+  static let configuration = CommandConfiguration(abstract: "Check the installation, and say how to fix each problem.")
 
-  @Flag(help: "One JSON object for each thing looked at.") var json = false
+  @Flag(help: "One JSON object for each check.") var json = false
   @Flag(help: "Put a damaged database aside and save what can be read of it; for when no daemon runs.")
   var repair = false
 

@@ -37,6 +37,6 @@ struct ImportedBot {
 
   /// Says what was left out.
   func tell() {
-    for key in configuration.unknown { print("\(path): \(key) means nothing here and is left out") }
+    for key in configuration.unknown { print("\(path): \(key) has no meaning here and is left out") }
   }
 }

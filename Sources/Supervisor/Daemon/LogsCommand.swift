@@ -21,7 +21,7 @@ struct Logs: AsyncParsableCommand {
   @Option(help: "Of the daemon's log, only lines of this level and those above it.") var level: Config.Logging.Level?
   @Option(help: ArgumentHelp("Of the daemon's log, only lines about this session.", valueName: "name|id"))
   var session: String?
-  @Flag(name: [.customShort("f"), .long], help: "Go on with new lines as they come.") var follow = false
+  @Flag(name: [.customShort("f"), .long], help: "Continue with new lines as they come.") var follow = false
   @Option(name: [.customShort("n"), .long], help: "How many lines to begin with.") var lines = 50
 
   func validate() throws {

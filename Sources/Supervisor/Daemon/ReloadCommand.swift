@@ -4,7 +4,7 @@ import RelayTransport
 
 struct Reload: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Read the configuration again; sessions and plugins it does not concern go on.",
+    abstract: "Read the configuration again; sessions and plugins that it does not concern keep running.",
     discussion: "Settings that are read at the daemon's start only take effect then; the daemon's log names them.")
 
   func run() async throws {

@@ -103,7 +103,7 @@ struct Setup: AsyncParsableCommand {
       }
       lines += bot?.lines ?? []
       if reply == nil {
-        lines.append("# The messenger's own settings go here too; what it misses, `pi-relayd status` says.")
+        lines.append("# The messenger's own settings go here too; `pi-relayd status` says what is missing.")
       }
       let isAdded = try file.add(
         messenger, instance, lines, sections: try bot.map { [("assistant", try $0.assistant())] } ?? [],

@@ -59,7 +59,7 @@ struct SetupConversation {
   /// The settings that the file has for every messenger.
   let proxy: String?
 
-  /// Nil for a plugin that cannot be set up this way.
+  /// `nil` for a plugin that cannot be set up this way.
   func run() async throws -> SetupReply? {
     let trial = try PluginProbe(
       path: path, environment: surroundings.environment, folder: surroundings.home.path)
@@ -76,7 +76,7 @@ struct SetupConversation {
     } catch let error as ConnectionError {
       await trial.end()
       guard case .refused(let refusal) = error else {
-        // It cannot be started, or is no plugin: what can be written by hand is shown.
+        // The file cannot be started, or is no plugin: the person is shown the settings to write by hand.
         switch error {
         case .closed, .notSent: return nil
         default: throw error

@@ -82,7 +82,7 @@ struct DetachedDaemon {
     }
     if DaemonLock.isHeld(home), DaemonLock.isHolderAlive(home) {
       let pid = DaemonLock.holder(home).map { " (pid \($0))" } ?? ""
-      StandardError.say("pi-relayd runs already for \(home.path)\(pid).")
+      StandardError.say("pi-relayd already runs for \(home.path)\(pid).")
       throw ExitStatus.failed
     }
     let child = try launch()
@@ -94,7 +94,7 @@ struct DetachedDaemon {
       }
       var status: Int32 = 0
       if waitpid(child, &status, WNOHANG) == child {
-        StandardError.say("pi-relayd did not start; its last words:")
+        StandardError.say("pi-relayd did not start. The last lines of its output:")
         for line in lastWords() { StandardError.say("  \(line)") }
         throw ExitStatus.failed
       }

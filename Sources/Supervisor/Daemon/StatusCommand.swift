@@ -55,7 +55,7 @@ struct Stop: AsyncParsableCommand {
     }
     if parked == nil, let peer = surroundings.connect() {
       peer.close()
-      StandardError.say("pi-relayd does not take the order to stop; see \(surroundings.home.daemonLog)")
+      StandardError.say("pi-relayd does not accept the order to stop; see \(surroundings.home.daemonLog)")
       throw ExitStatus.failed
     }
     while DaemonLock.isHeld(surroundings.home) { try await Task.sleep(for: .milliseconds(5)) }

@@ -5,7 +5,7 @@ import RelayTransport
 
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy the state into a new file; the daemon goes on meanwhile.")
+    abstract: "Copy the state into a new file; the daemon keeps running.")
   @Argument(help: "The file to write; it must not exist.") var file: String
 
   func run() throws {
@@ -23,7 +23,7 @@ struct Backup: ParsableCommand {
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Take the state from a backup.",
-    discussion: "A daemon that runs is ended in good order and started again. The state of before is put aside.")
+    discussion: "A daemon that runs is ended in good order and started again. The earlier state is kept beside it.")
   @Argument(help: "A file that `pi-relayd backup` wrote.") var file: String
 
   func run() async throws {
@@ -35,11 +35,11 @@ struct Restore: AsyncParsableCommand {
       if isRunning { try await Stop.stop(surroundings) }
       let lock = try DaemonLock(surroundings.home)
       let aside = try withExtendedLifetime(lock) { try backup.putInPlace(stamp: Salvage.stamp()) }
-      print("The state is that of \(file)." + (aside.map { " That of before is in \($0)." } ?? ""))
+      print("The state is that of \(file)." + (aside.map { " The earlier state is in \($0)." } ?? ""))
       lock.release()
       if isRunning {
         try await DetachedDaemon(surroundings).start()
-        print("pi-relayd runs again.")
+        print("pi-relayd is running again.")
       }
     } catch let exit as ExitCode {
       throw exit

@@ -12,12 +12,12 @@ import RelayWire
 struct UpgradeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "upgrade",
-    abstract: "Put this pi-relayd in the place of the one that runs; sessions and plugins go on undisturbed.",
+    abstract: "Replace the running pi-relayd by this one; sessions and plugins keep running.",
     discussion:
-      "Install the new version, then run its `pi-relayd upgrade`. What cannot be handed over is said, and the "
-      + "daemon goes on as it was.")
+      "Install the new version, then run its `pi-relayd upgrade`. If something cannot be handed over, the "
+      + "command says what, and the daemon stays as it was.")
 
-  @Option(help: "The pi-relayd to go on with; the one that this command is, if left out.") var program: String?
+  @Option(help: "The pi-relayd to continue with; this command itself, if left out.") var program: String?
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
@@ -27,7 +27,7 @@ struct UpgradeCommand: AsyncParsableCommand {
 
 struct Restart: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Begin the daemon anew; sessions and plugins go on undisturbed. Starts it where none runs.")
+    abstract: "Restart the daemon; sessions and plugins keep running. Starts it where none runs.")
 
   @Flag(help: "End everything in good order first, and start it again in the background.") var full = false
 
@@ -37,14 +37,15 @@ struct Restart: AsyncParsableCommand {
     if runs, !full { return try await Replacement(surroundings).run(surroundings.programs + "/pi-relayd") }
     if runs { try await Stop.stop(surroundings) }
     try await DetachedDaemon(surroundings).start()
-    print("pi-relayd runs again.")
+    print("pi-relayd is running again.")
   }
 }
 
 /// Asked of a new version by the one that runs.
 struct UpgradeCheck: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "upgrade-check", abstract: "Say what this version could go on with.", shouldDisplay: false)
+    commandName: "upgrade-check", abstract: "Print the formats that this version can continue with.",
+    shouldDisplay: false)
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
@@ -58,7 +59,7 @@ struct UpgradeCheck: AsyncParsableCommand {
   }
 }
 
-/// One program in the place of another.
+/// The replacement of the running program by another.
 private struct Replacement {
   private let surroundings: CommandLineEnvironment
 
@@ -85,7 +86,7 @@ private struct Replacement {
     let kept = after.sessions.count { session in
       session.pid != nil && before.sessions.contains { $0.pid == session.pid }
     }
-    print("pi-relayd \(after.version) goes on (pid \(after.pid)); \(kept) running agent(s) were kept.")
+    print("pi-relayd \(after.version) continues (pid \(after.pid)); \(kept) running agent(s) were kept.")
   }
 
   private func waitForNext(after before: DaemonStatus) async throws -> DaemonStatus {
@@ -98,7 +99,7 @@ private struct Replacement {
       } else if !DaemonLock.isHeld(surroundings.home) {
         StandardError.say("pi-relayd: the new program did not take over; see \(surroundings.home.daemonLog).")
         try await DetachedDaemon(surroundings).start()
-        StandardError.say("A fresh one was started in the background; it goes on from the disk.")
+        StandardError.say("A new daemon was started in the background; it continues from the stored state.")
         throw ExitStatus.failed
       }
       try await Task.sleep(for: .milliseconds(10))

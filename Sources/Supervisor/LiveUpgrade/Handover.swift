@@ -15,7 +15,7 @@ internal import RelayWire
 /// Everything that a daemon passes to the program that takes its place in the same process: children, pipes, and what
 /// was under way on them. The rest is in the store.
 package struct Handover: Codable, Sendable {
-  /// Raised when a program could not go on with what an earlier one hands over.
+  /// Increased when a program could not continue with the handover of an earlier version.
   package static let format = 4
 
   var format = Self.format
@@ -36,9 +36,9 @@ package struct Handover: Codable, Sendable {
       + sessions.sessions.flatMap { [$0.connection.input, $0.connection.output, $0.connection.error] }
   }
 
-  /// Takes what was handed over, if anything was.
+  /// Takes the handover of the predecessor, if there is one.
   ///
-  /// - Throws: when it cannot be read. Then nothing can be gone on with.
+  /// - Throws: when the handover cannot be read. Then no work can be continued.
   package static func take(_ environment: [String: String]) throws -> Handover? {
     guard let text = environment[variable] else { return nil }
     unsetenv(variable)
@@ -50,7 +50,7 @@ package struct Handover: Codable, Sendable {
     while case let count = read(descriptor, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
     let handover = try JSONCoding.decode(Handover.self, from: bytes)
     guard handover.format == format else {
-      throw Problem("what was handed over is of format \(handover.format), this is \(format)")
+      throw Problem("the handover has format \(handover.format), and this program reads \(format)")
     }
     for descriptor in handover.descriptors { _ = relay_keep_on_exec(descriptor, 0) }
     return handover
@@ -67,11 +67,11 @@ package struct Handover: Codable, Sendable {
       var bytes = try JSONCoding.encode(self)[...]
       while !bytes.isEmpty {
         let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-        guard count > 0 else { return Problem(SystemError("it could not be written down")) }
+        guard count > 0 else { return Problem(SystemError("the handover could not be written")) }
         bytes = bytes.dropFirst(count)
       }
     } catch {
-      return Problem("it could not be written down: \(error)")
+      return Problem("the handover could not be written: \(error)")
     }
     for descriptor in kept {
       let code = relay_keep_on_exec(descriptor, 1)
@@ -105,7 +105,7 @@ package struct Handover: Codable, Sendable {
     /// The obstacle for `new` to take the place of this, for people.
     func obstacle(to new: Compatibility) -> String? {
       if new.format != format {
-        return "it cannot go on with what runs (handover format \(new.format), this is \(format))"
+        return "it cannot continue the running work (handover format \(new.format), this is \(format))"
       }
       if new.schema < schema { return "it is older than the database (schema \(new.schema), this is \(schema))" }
       if !Set(protocols).isSubset(of: new.protocols) { return "it does not speak the plugins' protocol any more" }

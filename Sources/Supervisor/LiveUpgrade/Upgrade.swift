@@ -10,8 +10,8 @@ package import RelayHome
 internal import RelayTransport
 internal import RelayWire
 
-/// Lets another program take this daemon's place in the same process, with its children and pipes: whoever streams does
-/// not notice.
+/// Lets another program take this daemon's place in the same process, with its children and pipes. Streams continue
+/// without a gap that people notice.
 package struct Upgrade: Sendable {
   private let lock: DaemonLock
   private let guardian: Guardian
@@ -64,7 +64,9 @@ package struct Upgrade: Sendable {
   /// How long the children may be left unheard for one try; half of what a stream may be silent.
   static let tryLimit: Duration = .milliseconds(60)
 
-  /// Returns only when it cannot be, with the reason; everything then goes on as before.
+  /// Replaces the program.
+  ///
+  /// - Returns: the reason when it is not possible; everything then continues as before.
   package func run(_ program: String) async -> Handover.Problem {
     do {
       try await check(program)
@@ -72,7 +74,7 @@ package struct Upgrade: Sendable {
       logger.error("not upgraded: \(error)")
       return error
     }
-    // Where nothing can be stored, the next program would not find what this one was told.
+    // Where nothing can be stored, the next program would miss what this one has acknowledged.
     do { try await settle() } catch { return Handover.Problem("nothing can be stored: \(error)") }
     logger.notice("upgrading to \(program)")
     let problem = await handOver(to: program)
@@ -99,7 +101,7 @@ package struct Upgrade: Sendable {
     // Any other output means that it is no pi-relayd that can take over.
     guard let line = run.output.last,
       let new = try? JSONCoding.decode(Handover.Compatibility.self, from: Array(line.utf8))
-    else { throw Handover.Problem("\(program) did not say what it is; is it a pi-relayd?") }
+    else { throw Handover.Problem("\(program) did not print its version; is it a pi-relayd?") }
     if let obstacle = Handover.Compatibility.own.obstacle(to: new) {
       throw Handover.Problem(
         "\(program) (\(new.version)): \(obstacle); use pi-relayd stop and start, which end running answers")
@@ -109,7 +111,7 @@ package struct Upgrade: Sendable {
   private func handOver(to program: String) async -> Handover.Problem {
     let deadline = timeSource.now() + Self.patience
     while !isStopping() {
-      // Only for the moment of the try: what waits for a plugin that has just died waits for its next life.
+      // Closed for one try only: a plugin that crashes during the upgrade is restarted between two tries.
       SpawnGate.shared.close()
       let (handover, busy) = await hold()
       // A message sent from here on is found unsettled by the next program.
@@ -120,7 +122,7 @@ package struct Upgrade: Sendable {
       await sessions.resume()
       if let problem { return problem }
       guard timeSource.now() < deadline else {
-        return Handover.Problem("\(busy ?? "something") does not come to rest; try again later, or stop and start")
+        return Handover.Problem("\(busy ?? "something") is still busy; try again later, or stop pi-relayd and start it")
       }
       guard await timeSource.sleep(for: .milliseconds(20)) else { break }
     }

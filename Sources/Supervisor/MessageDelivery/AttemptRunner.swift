@@ -19,7 +19,7 @@ struct AttemptRunner: Sendable {
   /// Tries of an attempt that has no limit of its own.
   let maximumTries: Int
 
-  /// - Parameter limit: of the tries, whatever their end; `nil` for the configured one.
+  /// - Parameter limit: the maximum number of tries; `nil` for the configured one.
   func attempt(
     _ kind: DeliveryAttempt.Kind = .repeatable, limit: Int? = nil, after tries: SendTries = SendTries()
   ) -> DeliveryAttempt {

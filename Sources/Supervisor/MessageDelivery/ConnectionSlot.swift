@@ -1,7 +1,7 @@
 package import PluginRuntime
 internal import RelayConcurrency
 
-/// The present life of one messenger, for those who have something to send: they wait while it is away.
+/// The current connection of one messenger. Senders wait here while the messenger is away.
 package final class ConnectionSlot: Sendable {
   private struct State {
     var link: PluginConnection?
@@ -24,7 +24,7 @@ package final class ConnectionSlot: Sendable {
     for waiter in waiting { waiter.resume(returning: link) }
   }
 
-  /// Forgets a life that has ended, unless another has begun already.
+  /// Removes a connection that has ended, unless another has taken its place.
   package func clear(_ link: PluginConnection) {
     state.withLock { if $0.link === link { $0.link = nil } }
   }

@@ -2,7 +2,7 @@ package import RelayTransport
 internal import RelayWire
 
 extension DeliveryAttempt.Answer {
-  /// The class of failure that an error of a request stands for.
+  /// Maps an error of a request to its class of failure.
   package init(_ error: ConnectionError) {
     switch error {
     case .closed: self = .connectionLost

@@ -1,18 +1,18 @@
 internal import RelayConcurrency
 package import RelayModel
 
-/// One delivery from its first try to its end: how often it is tried, when its outcome is looked up, and when it says that
-/// it may be a repeat.
+/// One delivery from its first try to its end. It decides how often the delivery is tried, when its outcome is looked
+/// up, and when the text is marked as a possible repeat.
 ///
-/// A pure value without clock, store or connection: its owner carries out each action, and tells the value what came of it.
+/// A pure value without clock, store or connection: its owner carries out each action, and reports the result.
 package struct DeliveryAttempt: Sendable, Equatable {
   /// The harm that a second try may do, and the time that may pass before it.
   package enum Kind: Sendable, CaseIterable {
     /// Shows something new, which a second try may show twice.
     case addition
-    /// Says how a message is to be, once and for all.
+    /// Gives a message its final text.
     case change
-    /// Says how a message is to be for now: instead of a wait, the next change comes.
+    /// Gives a message its text for now: the next change follows, instead of a wait.
     case growth
     /// Does the same however often it is done.
     case repeatable
@@ -170,7 +170,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
     case .refused(let why): return endAttempt(.giveUp(.refused(why)))
     case .gone(let why): return endAttempt(.giveUp(.gone(why)))
     case .failed(let why) where kind.isChange: return endAttempt(.giveUp(.refused(why)))
-    // The result, whatever it says, says that it is done.
+    // Any result of a request that adds nothing means that it was carried out.
     case .unreadable where kind != .addition: return endAttempt(.succeed(message: nil, mayBeRepeat: false))
     case .connectionLost: crashes += 1
     case .timedOut where kind.isChange: crashes += 1

@@ -9,12 +9,12 @@ package import RelayWire
 
 // Sends that are recorded first, settled by the plugin's receipt, and never shown twice without saying so.
 extension MessageSender {
-  /// Records, in one step, what is then sent one by one.
+  /// Records in one step what is then sent one by one.
   ///
   /// - Parameters:
   ///   - ending: the message whose end this reports.
-  ///   - closing: what was sent under this key needs no further change.
-  ///   - superseding: what was recorded under this key is not to be sent any more.
+  ///   - closing: the key of a send that needs no further change.
+  ///   - superseding: the key of a record that must not be sent any more.
   package func record(
     _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
   ) async -> Bool {
@@ -24,7 +24,7 @@ extension MessageSender {
         try await store.recordOutbound(records, ending: ending, closing: closing, superseding: superseding)
         return .delivered()
       } catch {
-        logger.error("a message is not sent before it is recorded: \(error)")
+        logger.error("a message waits, because it could not be recorded: \(error)")
         // Where nothing is stored any more, the message that it answers does not end either.
         return (error as? StoreError)?.isLasting == true ? .refused("\(error)") : .notDelivered
       }
@@ -33,10 +33,10 @@ extension MessageSender {
     return false
   }
 
-  /// The last change of a message that has grown, with what follows it.
+  /// Records the last change of a message that has grown, and the messages that follow it.
   ///
-  /// - Parameter closing: what the message was sent under.
-  /// - Returns: the key to settle it by; nil when it could not be recorded.
+  /// - Parameter closing: the key that the message was sent under.
+  /// - Returns: the key to settle the change by; `nil` when it could not be recorded.
   package func recordLast(
     _ text: String, of message: String, closing: String?, followedBy rest: [OutboundRecord]
   ) async -> String? {
@@ -103,9 +103,10 @@ extension MessageSender {
       ? await sendRecorded(unfinished.record, after: unfinished.tries) : nil
   }
 
-  /// Nil when it could not be sent. When the daemon ends first it stays unsettled, for the next one.
+  /// Sends a recorded message. When the daemon ends first, the record stays unsettled for the next one.
   ///
   /// - Parameter willMark: called before the text is sent with the mark of a possible repeat.
+  /// - Returns: `nil` when the message could not be sent.
   package func sendRecorded(
     _ record: OutboundRecord, mayHaveArrived: Bool = false, after tries: SendTries = SendTries(),
     willMark: () -> Void = {}

@@ -56,7 +56,8 @@ package struct MessageSender: Sendable {
     /// The key that it was sent under.
     package var key: String
     package var message: String
-    /// An earlier try may have arrived too; the text says so, and must go on saying it when it is changed.
+    /// An earlier try may have arrived too. The text is marked, and every later text of the message must be marked as
+    /// well.
     package var mayBeRepeat = false
 
     package init(key: String, message: String, mayBeRepeat: Bool = false) {
@@ -66,11 +67,11 @@ package struct MessageSender: Sendable {
     }
   }
 
-  /// A new message, to be recorded and sent.
+  /// Composes a new message, which is recorded and sent later.
   ///
   /// - Parameters:
-  ///   - streaming: it is to be changed, or removed, later.
-  ///   - key: where an earlier daemon has recorded it.
+  ///   - streaming: the message will be changed or removed later.
+  ///   - key: the key under which an earlier daemon has recorded it.
   package func compose(
     _ text: String, role: MessageRole, buttons: [[Button]]? = nil, replyTo: String? = nil, streaming: Bool = false,
     key: String? = nil
@@ -177,7 +178,7 @@ package struct MessageSender: Sendable {
     }
   }
 
-  /// Removes a message that was to be changed, and records that nothing more is to be done with it.
+  /// Removes a message that would have been changed, and records that nothing more must be done with it.
   package func remove(_ sent: Sent) async {
     if await delete(sent.message) { store.scheduleCloseOutbound(sent.key) }
   }
@@ -208,7 +209,7 @@ package struct MessageSender: Sendable {
     return true
   }
 
-  /// Ends a message of which nothing more is to be said.
+  /// Ends a message about which nothing more is shown.
   package func endMessage(_ end: MessageEnd) async {
     if await record([], ending: end) { await tell(end) }
   }
@@ -224,8 +225,8 @@ package struct MessageSender: Sendable {
         _ = try await link.request(request)
         return .delivered()
       } catch {
-        // Another try does no harm, whatever the reason.
-        logger.info("the outcome of a message could not be told: \(error)")
+        // Another try does no harm after any failure.
+        logger.info("the outcome of a message could not be reported: \(error)")
         return .notDelivered
       }
     }

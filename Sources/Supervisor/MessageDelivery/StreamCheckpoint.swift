@@ -30,16 +30,18 @@ package final class StreamCheckpoints: Sendable {
 
   private func path(_ key: String) -> String { "\(folder)/\(key)" }
 
-  /// Nil where it cannot be written: the message then stays as it is shown, should this process be killed.
+  /// Creates the file of a message.
+  ///
+  /// - Returns: `nil` where it cannot be written: the message then keeps its shown text if this process is killed.
   package func begin(_ key: String) -> StreamCheckpoint? {
     let descriptor = open(path(key), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      logger.warning("\(path(key)) cannot be made: \(String(cString: strerror(errno)))")
+      logger.warning("\(SystemError("cannot be created", path: path(key)))")
       return nil
     }
     let checkpoint = StreamCheckpoint(descriptor, header: Array("\(boot)\n".utf8))
     guard checkpoint.isWhole else {
-      logger.warning("\(path(key)) cannot be begun: there may be no room")
+      logger.warning("\(path(key)) cannot be written: there may be no space on the disk")
       remove(key)
       return nil
     }
@@ -59,7 +61,7 @@ package final class StreamCheckpoints: Sendable {
   package func mark(_ key: String) {
     let descriptor = open(path(key), O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      return logger.warning("\(path(key)) cannot be marked: \(String(cString: strerror(errno)))")
+      return logger.warning("\(SystemError("cannot be marked", path: path(key)))")
     }
     defer { close(descriptor) }
     var mark = StreamCheckpoint.marked
@@ -98,7 +100,7 @@ package final class StreamCheckpoint: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// - Parameter text: what was written before, and more.
+  /// - Parameter text: the text that was written before, and more.
   /// - Returns: whether all of it is in the file.
   @discardableResult
   package func write(_ text: String) -> Bool {

@@ -70,7 +70,7 @@ final class BindingCache: Sendable {
     }
   }
 
-  /// Stores a change. One that fails leaves the conversation as it was.
+  /// Stores a change. After a failure the conversation keeps its binding.
   func change(_ key: ConversationKey, _ change: Change, storing: () async throws -> Void) async throws {
     state.withLock { state in
       state.changes[key, default: RunningChanges()].count += 1

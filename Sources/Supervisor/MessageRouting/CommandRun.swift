@@ -7,7 +7,7 @@ internal import RelayHome
 internal import RelayModel
 internal import RelayWire
 
-/// One call of a command in a conversation: what the command may do there, and the record of it.
+/// A call of a command in a conversation: the actions that the command may take there, and its record.
 struct CommandRun: CommandContext {
   let message: MessageReceived
   private let command: any ChatCommand
@@ -54,7 +54,9 @@ struct CommandRun: CommandContext {
 
   private func isRecorded() async -> Bool {
     if await dispatcher.beginHandling(messageKey) { return true }
-    directory.say("⚠️ /\(command.name) is not done while nothing can be stored.", to: key, about: messageKey)
+    directory.say(
+      "⚠️ /\(command.name) was not carried out, because nothing can be stored. Try again later.", to: key,
+      about: messageKey)
     return false
   }
 
@@ -99,7 +101,7 @@ struct CommandRun: CommandContext {
   func use(model: String, in session: Session) async { await dispatcher.sessions.use(model: model, in: session) }
 
   func close(_ session: Session) async {
-    // First its end, which watchers are told of; then nobody watches.
+    // The watchers are told of the session's end before they stop watching.
     await dispatcher.sessions.close(session)
     await bindings.unbindAll(from: session, closedBy: key)
   }

@@ -12,7 +12,7 @@ internal import RelayText
 internal import RelayTransport
 internal import RelayWire
 
-/// One conversation: its queue of arrivals and its output.
+/// A conversation: its queue of arrivals and its output.
 struct ConversationContext: Sendable {
   let inbox: Mailbox<Arrival>
   let output: ConversationOutput
@@ -35,8 +35,8 @@ enum Arrival: Sendable {
   case recovered(UnfinishedMessage, PluginConnection)
 }
 
-/// The conversations of this daemon and the connections of their messengers. A conversation has its queue and its output from
-/// when something first concerns it: one that an earlier daemon knew is no more than its description until then.
+/// The conversations of this daemon and the connections of their messengers. A conversation of an earlier daemon is
+/// only its description until something concerns it; then it gets its queue and its output.
 final class ConversationDirectory: Sendable {
   /// The parts from which the output of a conversation is made.
   struct OutputDependencies: Sendable {

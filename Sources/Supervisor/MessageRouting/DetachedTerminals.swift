@@ -46,7 +46,7 @@ struct DetachedTerminals: Sendable {
       try await store.forget(instance: instance)
       bindings.forget(instance: instance)
     } catch {
-      logger.with("instance", instance).error("that it is gone could not be stored: \(error)")
+      logger.with("instance", instance).error("its removal was not stored: \(error)")
     }
   }
 }

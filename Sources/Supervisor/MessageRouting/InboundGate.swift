@@ -92,7 +92,7 @@ final class InboundGate: Sendable {
         if isNew { inbox.post(.message(message, link)) }
         request.reply(MessageReceived.Reply(stored: isNew))
       case .failure(let error):
-        logger.with(key).error("a message was not taken: \(error)")
+        logger.with(key).error("a message was not accepted: \(error)")
         request.fail(WireError(.internalError, "it could not be stored; send it again"))
       }
       endStoring()
@@ -176,11 +176,11 @@ final class InboundGate: Sendable {
     request.reply(ActionInvoked.Reply(stored: isNew))
   }
 
-  /// The words that a button or a form stands for; empty for a button that no longer stands for anything.
+  /// The words of a pressed button or a form; empty for a button that has no effect any more.
   ///
   /// The button of a menu is a command, which the next daemon carries out. Words that answer a question are marked as
-  /// another's, so that they are never carried out: the question ends with this daemon, and the next one says that they
-  /// answered nothing.
+  /// another person's, so that they are never carried out: the question ends with this daemon, and the next one reports
+  /// that the words answered nothing.
   static func words(of action: ActionInvoked, _ questions: QuestionRegistry) -> MessageReceived {
     let command = SessionMenu.command(ofButton: action.action)
     return MessageReceived(
@@ -189,7 +189,7 @@ final class InboundGate: Sendable {
       forwarded: command == nil ? true : nil)
   }
 
-  /// A forgotten message as the new one that the press of its button stands for.
+  /// Makes the new message of a pressed button from the forgotten message that it runs again.
   private static func message(runningAgain ended: MessageReceived, for action: ActionInvoked) -> MessageReceived {
     // Whole: words after /followup may look like another command.
     var message = ended

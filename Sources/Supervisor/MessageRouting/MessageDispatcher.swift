@@ -42,7 +42,7 @@ final class MessageDispatcher: Sendable {
     self.logger = logger
   }
 
-  /// - Parameter recovered: takes up a message of an earlier daemon.
+  /// - Parameter recovered: continues a message of an earlier daemon.
   func process(
     _ arrival: Arrival, _ key: ConversationKey,
     recovered: (UnfinishedMessage, PluginConnection, ConversationKey) async -> Void
@@ -69,7 +69,8 @@ final class MessageDispatcher: Sendable {
       let record = subscriptions.question(to: key, message.text), record.session == session
     {
       guard await beginHandling(messageKey) else {
-        return directory.say("⚠️ Your answer is not given while nothing can be stored.", to: key)
+        return directory.say(
+          "⚠️ Your answer was not passed on, because nothing can be stored. Answer again later.", to: key)
       }
       return await answer(record, message, key)
     }
@@ -97,7 +98,7 @@ final class MessageDispatcher: Sendable {
     }
     // Nobody has asked: the finding is labelled, before its answer and while it waits.
     guard await prompts.submit(message, link, as: .followUp) != nil else { return }
-    directory.say("💓 The assistant's periodic check found something. It is told when the agent is done.", to: key)
+    directory.say("💓 The assistant's periodic check found something. You will see it when the agent is done.", to: key)
   }
 
   // MARK: - Edits and deletions
@@ -108,7 +109,8 @@ final class MessageDispatcher: Sendable {
     let messageKey = MessageKey(conversation: key, id: edit.id)
     guard let words = CommandLineText.prompt(of: message) else {
       guard await changeWaiting({ await $0.holds(messageKey) }) != .unknown else { return }
-      return directory.say("✏️ A waiting message cannot be made a command; write the command by itself.", to: key)
+      return directory.say(
+        "✏️ A waiting message cannot become a command. Send the command as a message of its own.", to: key)
     }
     let change = await changeWaiting { [prompts] session in
       guard await session.holds(messageKey) != .unknown else { return .unknown }
@@ -126,7 +128,7 @@ final class MessageDispatcher: Sendable {
 
   private func store(text: String, of key: MessageKey) async {
     do { _ = try await store.replace(key, text: text) } catch {
-      logger.with(key.conversation).error("the new words of a waiting message could not be stored: \(error)")
+      logger.with(key.conversation).error("the changed text of a waiting message was not stored: \(error)")
     }
   }
 
@@ -180,7 +182,7 @@ final class MessageDispatcher: Sendable {
     _ record: PendingQuestion, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
   ) async {
     guard questions.claim(record.id) != nil else {
-      return directory.say("That question is settled already.", to: key)
+      return directory.say("That question is already settled.", to: key)
     }
     guard let session = await sessions.session(record.session), await session.answer(record.dialog.id, answer) else {
       return subscriptions.settleQuestion(record, .unanswered(why: "the agent no longer waits for an answer"))
@@ -198,12 +200,13 @@ final class MessageDispatcher: Sendable {
     else {
       let text =
         RunAgainButton.message(of: action, in: key) == nil
-        ? "That question is settled already."
-        : "That message runs again already, or is no longer kept. Write it again if it is still wanted."
+        ? "That question is already settled."
+        : "That message is already running again, or is no longer kept. Write it again if you still want it."
       return directory.endMessage(messageKey, saying: text)
     }
     guard await beginHandling(messageKey) else {
-      return directory.say("⚠️ Your answer is not given while nothing can be stored.", to: key)
+      return directory.say(
+        "⚠️ Your answer was not passed on, because nothing can be stored. Answer again later.", to: key)
     }
     switch reading {
     case .unclear(let hint): directory.say(hint, to: key)
@@ -212,7 +215,7 @@ final class MessageDispatcher: Sendable {
     directory.endMessage(messageKey)
   }
 
-  /// A button of a menu stands for a command, whose answer takes the menu's place.
+  /// Carries out the command of a menu's button. The command's answer replaces the menu.
   private func choose(_ line: String, _ action: ActionInvoked, _ link: PluginConnection, _ key: ConversationKey) async {
     let message = MessageReceived(
       id: MessageOrigin.action(action.id).id, conversation: action.conversation, sender: action.sender, text: line)
@@ -240,7 +243,7 @@ final class MessageDispatcher: Sendable {
       try await store.advance(key, change, in: nil)
       return true
     } catch {
-      logger.with(key.conversation).error("that a message is being handled could not be stored: \(error)")
+      logger.with(key.conversation).error("the start of handling a message was not stored: \(error)")
       return false
     }
   }
@@ -252,11 +255,11 @@ final class MessageDispatcher: Sendable {
     do {
       try await store.advance(key, change, in: nil)
     } catch {
-      logger.with(key.conversation).error("that a message waits could not be stored: \(error)")
+      logger.with(key.conversation).error("a message was not stored as waiting: \(error)")
     }
   }
 
-  /// Returns while the compaction waits and runs; the conversation goes on meanwhile, and is told by the session.
+  /// Starts a compaction and returns at once; the session reports its end to the conversation.
   func compact(_ session: Session, keeping instructions: String?, for message: MessageKey) {
     directory.taskScope.add { [self] in
       if let result = await session.compact(instructions) {

@@ -68,7 +68,7 @@ final class PluginRequests: Sendable {
   private func noteProblem(_ request: IncomingRequest, _ link: PluginConnection) throws(WireError) {
     if link.note(try request.params(ProblemReport.self).problem) {
       let logger = logger.with("instance", link.name)
-      if let problem = link.problem { logger.warning("\(problem)") } else { logger.notice("well again") }
+      if let problem = link.problem { logger.warning("\(problem)") } else { logger.notice("the problem is over") }
     }
     request.reply(Empty())
   }

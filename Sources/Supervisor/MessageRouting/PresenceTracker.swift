@@ -13,10 +13,10 @@ internal import RelayWire
 /// The activity that each messenger's bot shows. Everybody sees it, so it names only sessions that everybody may address: the
 /// one that the messenger's conversations watch where there is just one, otherwise their number.
 actor PresenceTracker {
-  /// The activity of a messenger, as far as its present process has been told.
+  /// The activity of a messenger, as far as it was sent to the present process.
   private struct Activity {
     let link: PluginConnection
-    /// `nil`: nothing has been told, and the activity that it shows is not known.
+    /// `nil` when nothing was sent, and the shown activity is unknown.
     var told: String??
     /// Something has changed since the last look.
     var isStale = false
@@ -70,7 +70,7 @@ actor PresenceTracker {
     }
   }
 
-  /// One at a time for each messenger: the last that is told is the present one.
+  /// Sends one activity at a time to each messenger, so that the last one sent is the current one.
   private func tell(_ link: PluginConnection) async {
     while activities[link.name]?.link === link, activities[link.name]?.isStale == true {
       activities[link.name]?.isStale = false

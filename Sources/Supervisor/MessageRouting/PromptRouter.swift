@@ -66,17 +66,17 @@ final class PromptRouter: Sendable {
       await askForChoice(message, link, hadOne: hadOne)
       return nil
     // Another session would have nothing of what was said; the message stays as it is stored.
-    case .failed(let error): return "⚠️ Your message waits for the next start: \(error)"
+    case .failed(let error): return "⚠️ Your message waits until pi-relayd is started again: \(error)"
     }
     let prompt = await makePrompt(message, messageKey, link, session, earlier)
     if session.role != nil, !admission.admit(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
       directory.endMessage(
-        messageKey, .refused, saying: "❌ So many messages wait already that this one was not taken. Try again later.")
+        messageKey, .refused, saying: "❌ Too many messages are waiting, so this one was not accepted. Try again later.")
       return nil
     }
     if mode == .steer {
       switch await session.steer(prompt) {
-      case .taken: return "↪️ Told the working agent."
+      case .taken: return "↪️ The working agent has your message."
       case .refused: break
       case .unanswered:
         return
@@ -100,7 +100,8 @@ final class PromptRouter: Sendable {
       return await submit(message, link, as: mode, earlier: earlier)
     case .full(let count):
       directory.endMessage(
-        messageKey, .refused, saying: "❌ \(count) messages wait already, so this one was not taken. Try again later.")
+        messageKey, .refused,
+        saying: "❌ \(count) messages are already waiting, so this one was not accepted. Try again later.")
       return nil
     }
   }
@@ -159,7 +160,9 @@ final class PromptRouter: Sendable {
     let use = link.settings(of: message.conversation).use
     let hadOne = await bindings.id(of: key) != nil
     if use == .control { return .noneChosen(hadOne: hadOne) }
-    if hadOne { directory.say("The session of this conversation is no longer there; this begins another.", to: key) }
+    if hadOne {
+      directory.say("The session of this conversation no longer exists; your message starts another.", to: key)
+    }
     let session =
       switch use {
       case .main: await mainSession(key, link)
@@ -222,7 +225,7 @@ final class PromptRouter: Sendable {
     let menu = await SessionMenu(
       sessions: bindings.addressable(from: key).statuses(), beginsByWriting: false,
       current: bindings.listing(of: key)?.id, page: 1, limits: link.capabilities.buttons)
-    let why = hadOne ? "The session you talked to is no longer there." : "You talk to no session yet."
+    let why = hadOne ? "The session you talked to no longer exists." : "You talk to no session yet."
     let advice =
       menu.isEmpty
       ? menu.text : "Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)"

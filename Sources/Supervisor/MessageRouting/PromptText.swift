@@ -7,11 +7,11 @@ enum PromptText {
   /// The longest quotation, in characters.
   static let quoteLimit = 200
 
-  /// In a direct message the text goes in exactly as typed. In a channel or thread, where several people write, it is
-  /// preceded by who wrote it. A quotation is labelled as another's words, and is never looked at for commands. A command
-  /// of the agent's own works only at the very beginning: nothing is put before it.
+  /// A direct message reaches the agent exactly as typed. In a channel or thread, where several people write, the
+  /// author's name precedes it. A quotation is labelled as another person's words, and is never read as a command. A
+  /// command of the agent works only at the very beginning, so that nothing precedes it.
   ///
-  /// - Parameter agentCommands: the names of the agent's own commands; `nil` while it has not told them.
+  /// - Parameter agentCommands: the names of the agent's own commands; `nil` while they are unknown.
   static func compose(_ message: MessageReceived, agentCommands: Set<String>? = nil) -> String {
     if message.forwarded != true, isAgentCommand(message.text, among: agentCommands) { return message.text }
     var parts: [String] = []
@@ -29,8 +29,8 @@ enum PromptText {
     return parts.joined(separator: "\n")
   }
 
-  /// True for a text that may be a command of the agent's own, a skill or a template: what its commands are decides where it has
-  /// told them, and otherwise that it is none of ours.
+  /// True for a text that may be a command of the agent, a skill or a template. The agent's list decides where it is
+  /// known; otherwise every command that is not the relay's own counts.
   private static func isAgentCommand(_ text: String, among known: Set<String>?) -> Bool {
     guard text.hasPrefix("/") else { return false }
     let name = String(text.dropFirst().prefix { !$0.isWhitespace })

@@ -12,14 +12,14 @@ internal import RelayText
 internal import RelayWire
 internal import SessionStates
 
-/// Takes up the work that an earlier daemon, or an earlier program of this process, left unfinished: each messenger's when it
-/// connects.
+/// Continues the work that an earlier daemon, or the predecessor of this process, left unfinished. The work of each
+/// messenger is continued when the messenger connects.
 actor RecoveryCoordinator {
   /// The unfinished work of one instance.
   struct Unfinished: Sendable {
     var outbound: [UnfinishedOutbound]
     var messages: [UnfinishedMessage]
-    /// Ends that the messenger has not been told of.
+    /// Ends that were not reported to the messenger yet.
     var untold: [MessageEnd]
   }
 
@@ -49,7 +49,7 @@ actor RecoveryCoordinator {
 
   // MARK: - Taking up
 
-  /// Takes up the unfinished work of an instance's conversations, in the order it came; once for each daemon.
+  /// Continues the unfinished work of an instance's conversations in its original order; once for each daemon.
   func recover(_ link: PluginConnection) async {
     guard progress.begin(link.name) else { return }
     do {
@@ -63,7 +63,7 @@ actor RecoveryCoordinator {
       for binding in stored { directory.remember(binding.key, binding.conversation, link) }
       for one in left.outbound { output(one.record.conversation, link).post(.resume(one)) }
       for end in left.untold { output(end.key.conversation, link).post(.tell(end)) }
-      // Behind what is sent again: what a session says now comes after.
+      // After the unfinished sends: new events of the session come behind them.
       for binding in stored { await watchAgain(binding) }
       for message in left.messages {
         directory.context(message.stored.key.conversation, message.stored.message.conversation, link)
@@ -72,7 +72,8 @@ actor RecoveryCoordinator {
       progress.finish(link.name)
       if !left.outbound.isEmpty || !left.messages.isEmpty {
         logger.with("instance", link.name).notice(
-          "\(left.messages.count) message(s) and \(left.outbound.count) send(s) were unfinished and are taken up")
+          "\(left.messages.count) message(s) and \(left.outbound.count) send(s) were left unfinished, and are continued"
+        )
       }
     } catch {
       // Not tried again by this daemon, which could not tell its own work from that of the last.
@@ -103,11 +104,11 @@ actor RecoveryCoordinator {
       messages: try await store.unfinishedMessages(of: instance), untold: try await store.untoldEnds(of: instance))
   }
 
-  /// Reads the unfinished work of every instance before this program goes on with what it was handed.
+  /// Reads the unfinished work of every instance before this program continues with the handover.
   ///
   /// - Parameters:
-  ///   - shown: keys of sends that are gone on with.
-  ///   - running: messages that sessions go on with.
+  ///   - shown: keys of sends that this program continues.
+  ///   - running: messages that sessions continue.
   func read(exceptOf shown: Set<String>, _ running: Set<MessageKey>) async throws {
     for instance in try await store.instances() {
       var left = try await unfinished(of: instance)
@@ -129,11 +130,11 @@ actor RecoveryCoordinator {
           left.outbound.isEmpty ? nil : "\(left.outbound.count) send(s) that are not settled",
         ].compactMap(\.self)
         guard !parts.isEmpty else { continue }
-        lines.append("\(instance): the next start goes on with \(parts.joined(separator: " and "))")
+        lines.append("\(instance): the next start continues with \(parts.joined(separator: " and "))")
       }
       return lines
     } catch {
-      return ["what is left for the next start could not be read: \(error)"]
+      return ["the work left for the next start could not be read: \(error)"]
     }
   }
 
@@ -154,7 +155,7 @@ actor RecoveryCoordinator {
           "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.", end), to: key)
     case (.end, let end?): await reportInterruption(unfinished, end, words)
     case (.wait, nil): await routeAgain(unfinished, words, link)
-    default: logger.with(key).error("message \(message.id) was found in a stage from which nothing continues")
+    default: logger.with(key).error("message \(message.id) was found in a stage from which no daemon continues")
     }
   }
 
@@ -174,7 +175,8 @@ actor RecoveryCoordinator {
         saying: "⚠️ The question was withdrawn when pi-relayd was restarted, so \"\(words)\" did not answer it. If it "
           + "was meant for the agent, write it again.")
     }
-    // Never the answer to a question: those of before are gone, and those of now were not asked yet.
+    // Such a message never answers a question: earlier questions have ended, and new ones were not asked when it was
+    // written.
     guard let prompt = CommandLineText.prompt(of: message) else { return await dispatcher.process(message, link) }
     if unfinished.stage == .received, key.origin.isHeartbeat {
       return await dispatcher.process(finding: message, link)
@@ -188,7 +190,8 @@ actor RecoveryCoordinator {
     let session = unfinished.session ?? unfinished.stage.session
     guard let session, let session = await sessions.session(session) else {
       return directory.post(
-        .report("❌ \(why) Its session is gone; write it again if it is still wanted.", end), to: conversation)
+        .report("❌ \(why) Its session no longer exists; write the message again if you still want it.", end),
+        to: conversation)
     }
     directory.post(.event(.runEnded(end, await session.interruption(why))), to: conversation)
   }

@@ -141,8 +141,8 @@ package final class Router: PluginEventHandler {
 
   // MARK: - Start and stop
 
-  /// Brings the sessions of an earlier daemon back; their agents sleep until there is something to do. The work of each
-  /// messenger is taken up when it connects.
+  /// Lists the sessions of an earlier daemon; their agents sleep until there is work. The work of each messenger is
+  /// continued when the messenger connects.
   package func restore() async throws {
     try await dependencies.sessions.restore(emit: prompts.emit)
     let store = dependencies.store
@@ -171,7 +171,7 @@ package final class Router: PluginEventHandler {
   package func tellOfStop() {
     for context in directory.all.values {
       context.output.post(
-        .say("⏹ pi-relayd is stopping. What waits goes on at its next start.", .notice, buttons: nil))
+        .say("⏹ pi-relayd is stopping. Waiting messages continue at its next start.", .notice, buttons: nil))
     }
   }
 
@@ -179,7 +179,7 @@ package final class Router: PluginEventHandler {
   package func flush(within limit: Duration) async {
     guard await !directory.flush(within: limit) else { return }
     dependencies.logger.warning(
-      "not everything could be said within \(limit.forPeople); the next start says what of it is recorded")
+      "not everything could be sent within \(limit.forPeople); the next start sends the part that is recorded")
   }
 
   package func stop() {
@@ -236,7 +236,7 @@ package final class Router: PluginEventHandler {
 
   // MARK: - Status
 
-  /// Conversations that talk to a session, and the reasons why they cannot all be told.
+  /// Conversations that talk to a session, and the reasons why some cannot be listed.
   package func conversations() async -> ([ConversationStatus], problems: [String]) {
     var result: [ConversationStatus] = []
     do {
@@ -274,9 +274,10 @@ package final class Router: PluginEventHandler {
 
   package func resume() async { await snapshots.resume() }
 
-  /// Goes on with what the program before was showing. Messengers need not be connected yet.
+  /// Continues with what the predecessor of this process was showing. Messengers need not be connected yet. Must be
+  /// called before sessions continue.
   ///
-  /// - Parameter running: messages that sessions go on with; before they do.
+  /// - Parameter running: messages that sessions continue.
   package func adopt(_ handover: Snapshot, running: Set<MessageKey>) async throws {
     try await snapshots.adopt(handover, running: running)
   }

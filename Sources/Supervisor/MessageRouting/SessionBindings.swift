@@ -62,13 +62,13 @@ final class SessionBindings: Sendable {
     return await sessions.session(id)
   }
 
-  /// The session as lists show it; one that sleeps sleeps on.
+  /// The session as lists show it. A sleeping session keeps sleeping.
   func listing(of key: ConversationKey) async -> SessionListing? {
     guard let id = await id(of: key) else { return nil }
     return await sessions.listing(id)
   }
 
-  /// The session while it is awake: one that sleeps has nothing to tell of its agent.
+  /// The session while it is awake; `nil` while it sleeps, because its agent has nothing to report then.
   func awakeSession(of key: ConversationKey) async -> Session? {
     guard let id = await id(of: key) else { return nil }
     return await sessions.awake(id)
@@ -112,21 +112,21 @@ final class SessionBindings: Sendable {
     }
   }
 
-  /// A session has been closed: its conversations talk to none, and are told so.
+  /// Unbinds the conversations of a closed session, and tells them.
   ///
-  /// - Parameter closer: the conversation that closed it, which is not told.
+  /// - Parameter closer: the conversation that closed the session, which is not told.
   func unbindAll(from session: Session, closedBy closer: ConversationKey? = nil) async {
     let name = await session.name
     let others = subscriptions.forget(session.id).filter { $0 != closer }
     for key in others + (closer.map { [$0] } ?? []) { await storeNoSession(of: key, from: session.id) }
     // An assistant's session that has timed out is followed by the next without a word.
     for key in others where session.role == nil {
-      let next = beginsByWriting(key) ? "Your next message begins another." : SessionMenu.advice
+      let next = beginsByWriting(key) ? "Your next message starts another." : SessionMenu.advice
       directory.say("The session \(name) was closed elsewhere. \(next)", to: key)
     }
   }
 
-  /// Conversations talk to a closed session no more, and are not told.
+  /// Unbinds conversations from a closed session without telling them.
   func unbind(_ conversations: [ConversationKey], from session: String) async {
     _ = subscriptions.forget(session)
     for key in conversations { await storeNoSession(of: key, from: session) }
@@ -148,7 +148,7 @@ final class SessionBindings: Sendable {
         try await store.unbind(key, from: session)
       }
     } catch {
-      logger.with(key).error("that it talks to no session could not be stored: \(error)")
+      logger.with(key).error("the end of its binding to a session was not stored: \(error)")
     }
   }
 }

@@ -79,7 +79,7 @@ final class ThreadSessions: Sendable {
     guard let id = await bindings.listing(of: key)?.id else { return }
     let isShared = try await store.conversations(of: id).contains { $0 != key }
     guard closing.deleted == true else {
-      // A working session goes on to its end, and sleeps when it has been idle for long.
+      // A working session finishes its run, and sleeps after its idle time.
       if !isShared, let session = await sessions.awake(id) {
         directory.taskScope.add { _ = await session.makeRoom() }
       }
@@ -88,7 +88,7 @@ final class ThreadSessions: Sendable {
     await bindings.unbind(key)
     guard !isShared, closing.conversation.kind == .thread, let session = await sessions.session(id) else { return }
     let name = await session.name
-    logger.with(key).with("session", id).notice("its thread was deleted, and so the session \(name) is closed")
+    logger.with(key).with("session", id).notice("its thread was deleted, so the session \(name) is closed")
     directory.taskScope.add { [sessions] in await sessions.close(session) }
   }
 }

@@ -27,7 +27,7 @@ struct UnseenEvents: Sendable {
     do {
       try await store.end(end)
     } catch {
-      logger.with(end.key.conversation).error("that a message has ended could not be stored: \(error)")
+      logger.with(end.key.conversation).error("the end of a message was not stored: \(error)")
     }
   }
 

@@ -11,7 +11,7 @@ package struct DeltaText: Sendable {
   /// Nothing is waiting, to be taken or for its other half.
   var isWhole: Bool { bytes.isEmpty && held.isEmpty }
 
-  /// Appends one delta, as it stands in the JSON.
+  /// Appends one delta, escaped as in the JSON.
   package mutating func append(_ raw: UnsafeRawBufferPointer, escaped: Bool) {
     if held.isEmpty, !escaped {
       bytes.append(contentsOf: raw)

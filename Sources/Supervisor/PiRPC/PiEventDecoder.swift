@@ -49,7 +49,7 @@ enum PiEventDecoder {
     }
   }
 
-  /// `willRetry` stands behind the messages, which may be many: it is looked for without decoding them.
+  /// `willRetry` comes after the messages, which may be many: it is found without decoding them.
   private static func willRetry(_ line: UnsafeRawBufferPointer) -> Bool? {
     var answer: Bool?
     var cursor = JSONCursor(line)

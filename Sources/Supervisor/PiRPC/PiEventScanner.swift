@@ -2,10 +2,10 @@ internal import CLinux
 internal import Glibc
 internal import RelayWire
 
-/// Reads pi's event lines: the hot path. A text delta is found by position and handed on as bytes; whole messages are
+/// Reads pi's event lines: the hot path. A text delta is found by position and passed on as bytes; whole messages are
 /// decoded only where they are small and rare.
 ///
-/// Both of pi's dialects are understood, told apart by what arrives.
+/// Both of pi's dialects are read; the events show which one it is.
 package struct PiEventScanner: Sendable {
   /// Which dialect the stream speaks, once known.
   package internal(set) var sendsWholeMessages: Bool?

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import RelayWire
 
-/// One line of pi's output, taken apart into pi's own objects and the text around them.
+/// A line of pi's output, divided into pi's own objects and the text around them.
 ///
-/// pi writes one object a line, but not alone: an extension or one of its children may write a terminal sequence or other
-/// text to the same descriptor without a newline, and a process that is killed may leave half an object behind.
+/// pi writes one object a line. An extension or one of its children may write a terminal sequence or other text to the
+/// same descriptor without a newline, and a killed process may leave half an object.
 struct PiLine {
   enum Part: Equatable {
     case object(Range<Int>)
@@ -15,8 +15,8 @@ struct PiLine {
   private static let beginnings: [StaticString] = [#"{"type":""#, #"{"id":"#]
   /// In bytes; less than this may be the cut beginning of an object.
   static let maximumBeginning = 9
-  /// How often a line may be walked through in vain, from beginnings that turn out to be no whole object, before the rest
-  /// of the line is taken for noise.
+  /// The maximum number of searches through a line that begin at an object and find no end; after that the rest of the
+  /// line is noise.
   private static let maximumWalks = 8
 
   private let bytes: UnsafeRawBufferPointer

@@ -35,7 +35,7 @@ struct CatchUpChecks {
     await catchUp()
   }
 
-  /// As after an orderly end: what it saved comes back.
+  /// Starts as after an orderly end: with the state that the plugin saved.
   private func startsAgain() async -> String? {
     if let problem = await subject.startAgain(with: host.saved) { return problem }
     do {

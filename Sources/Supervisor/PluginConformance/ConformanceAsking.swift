@@ -6,8 +6,8 @@ internal import RelayWire
 struct ConformanceAsking: Sendable {
   let subject: ConformanceSubject
 
-  /// - Parameter judge: answers what is wrong with a result.
-  /// - Returns: what is wrong; nil where all is well.
+  /// - Parameter judge: returns the fault of a result.
+  /// - Returns: the fault; `nil` when there is none.
   func ask<Request: WireRequest>(
     _ request: Request, _ judge: (Request.Reply) -> String? = { _ in nil }
   ) async throws -> String? {

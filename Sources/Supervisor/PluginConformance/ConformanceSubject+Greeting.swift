@@ -35,9 +35,9 @@ extension ConformanceSubject {
       : .wantsConfiguration
   }
 
-  /// Begins another process, with the state that a store would have.
+  /// Starts another process, with the state that a store would have.
   ///
-  /// - Returns: what went wrong.
+  /// - Returns: the failure.
   func startAgain(with state: JSONValue? = nil, _ mood: ConformanceHost.Mood = .stores) async -> String? {
     host.expect(mood)
     do {

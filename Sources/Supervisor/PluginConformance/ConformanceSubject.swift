@@ -56,7 +56,7 @@ final class ConformanceSubject: Sendable {
 
   init(_ launch: Launch) { self.launch = launch }
 
-  // MARK: - Lives
+  // MARK: - Processes
 
   func start() throws {
     let number = state.withLock { state in

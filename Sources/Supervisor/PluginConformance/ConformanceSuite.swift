@@ -5,7 +5,7 @@ internal import RelayHome
 internal import RelayTransport
 package import RelayWire
 
-/// Tries a plugin against the protocol: what a host may do, and what it must get for it.
+/// Tries a plugin against the protocol: everything that a host may send, and the answers that it must get.
 package struct ConformanceSuite: Sendable {
   package enum Outcome: String, Sendable, Codable { case passed, failed, untried }
 
@@ -52,7 +52,7 @@ package struct ConformanceSuite: Sendable {
     case ending = "Both: ping, shutdown"
   }
 
-  /// One thing to try. `body` answers what is wrong, in words that begin in the middle of a line.
+  /// A check. `body` returns the fault, in words that continue a line.
   struct Check {
     var name: String
     var section: Section
@@ -188,7 +188,7 @@ package struct ConformanceSuite: Sendable {
     report.note("leaves no process behind", .life, await Leftovers.end(clock: launch.clock))
   }
 
-  /// One line for each kind: who prints once prints often.
+  /// One line for each kind, because a plugin that prints once usually prints often.
   private func note(_ violations: [ConformanceSubject.ProtocolViolation], _ report: ConformanceReport) {
     func first(_ isMeant: (JSONRPCConnection.ProtocolViolation) -> Bool) -> String? {
       violations.first { isMeant($0.kind) }.map { "\($0.kind.forAuthors) (during \"\($0.during)\")" }

@@ -4,9 +4,9 @@ internal import RelayConcurrency
 
 /// Processes that a plugin has started outside its group and that have outlived it.
 enum Leftovers {
-  /// Ends them. Whoever is just ending has a moment for it.
+  /// Kills the remaining processes. A process that is just exiting gets a moment.
   ///
-  /// - Returns: what is wrong; nil where there are none.
+  /// - Returns: the fault; `nil` where no process remained.
   static func end(clock: any Clock<Duration>) async -> String? {
     if await Waiting.wait(.seconds(2), clock, until: { found.isEmpty }) { return nil }
     let left = found

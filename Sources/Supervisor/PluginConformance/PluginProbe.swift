@@ -5,7 +5,7 @@ internal import RelayConcurrency
 package import RelayTransport
 internal import RelayWire
 
-/// One process of a plugin outside the daemon: to try it, to set it up, or to check its configuration.
+/// A process of a plugin outside the daemon, to try it, to set it up, or to check its configuration.
 package final class PluginProbe: Sendable {
   /// Carried by all that is started for this process's trials, as `Guardian.marker` is by what a daemon starts.
   static let marker = "\(Guardian.markerName)=check-\(getpid())"

@@ -51,7 +51,7 @@ package final class PluginConnection: Sendable {
 
   package func offers(_ service: String) -> Bool { capabilities.services?.contains(service) == true }
 
-  /// Asks something of the plugin. One that stays silent past the limit is taken to hang, and is restarted.
+  /// Sends a request to the plugin. A plugin that is silent past the limit counts as hanging, and is restarted.
   package func request<Request: WireRequest>(
     _ request: Request, within limit: Duration = .seconds(30)
   ) async throws(ConnectionError) -> Request.Reply {

@@ -20,7 +20,7 @@ package struct DiscoveredPlugin: Sendable, Equatable {
   package var stamp: Stamp
 }
 
-/// Finds plugins: those that came with the daemon, and those dropped into the plugin folder.
+/// Finds plugins: the bundled ones, and those in the plugin folder.
 package struct PluginDiscovery: Sendable {
   package let bundledFolder: String?
   package let droppedFolder: String
@@ -37,12 +37,12 @@ package struct PluginDiscovery: Sendable {
 
   package struct Result: Sendable, Equatable {
     package var plugins: [DiscoveredPlugin] = []
-    /// One line for the person each: what is wrong with which file, and what to do.
+    /// A line for the person for each file with a problem: the problem, and how to fix it.
     package var problems: [String] = []
   }
 
-  /// Looks now. The order of names decides every collision, so the same folders always give the same result; what a
-  /// person dropped in goes before what came with the daemon.
+  /// Scans the folders. Names decide every collision, so that the same folders always give the same result; a file in
+  /// the plugin folder wins over a bundled plugin.
   package func scan() -> Result {
     var result = Result()
     do {
@@ -69,7 +69,7 @@ package struct PluginDiscovery: Sendable {
     let path = "\(droppedFolder)/\(file)"
     var status = stat()
     guard stat(path, &status) == 0 else {
-      result.problems.append("plugins/\(file) is a link to nothing; remove it or mend the link")
+      result.problems.append("plugins/\(file) is a link to nothing; remove or fix the link")
       return
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -82,7 +82,7 @@ package struct PluginDiscovery: Sendable {
       return
     }
     guard status.st_size > 0 else {
-      result.problems.append("plugins/\(file) is empty; it is taken up once it has been copied")
+      result.problems.append("plugins/\(file) is empty; it starts once it has been copied")
       return
     }
     let name = Self.pluginName(file)

@@ -7,7 +7,7 @@ struct PluginFolderWatches: Sendable {
   private let folders: HomeDirectory
   private let bundledFolder: String?
   private let logger: Logger
-  /// One item for any number of changes; closed to end the watching.
+  /// Gets one item for any number of changes; closed to end the watching.
   let changes = Mailbox<Void>(merge: { _, _ in true })
   private var dropped: FolderWatch?
   private var home: FolderWatch?

@@ -87,7 +87,7 @@ struct PluginLifecycle: Sendable, Equatable {
     case wake
     /// Ask the process to end, and see to it.
     case end(StopReason)
-    /// Store how the plugin is held back, for the next daemon; `nil`: not at all.
+    /// Store the backoff for the next daemon; `nil` removes it.
     case saveBackoff(Backoff?)
   }
 

@@ -8,7 +8,7 @@ internal import RelayLogging
 internal import RelayTransport
 internal import RelayWire
 
-/// One process of a plugin: its pipes, its log, and the account of its end.
+/// A process of a plugin: its pipes, its log, and the explanation of its end.
 final class PluginProcess: Sendable {
   let child: ChildProcess
   let peer: JSONRPCConnection
@@ -67,7 +67,7 @@ final class PluginProcess: Sendable {
     self.marker = marker
     self.output = output
     child.onExit { [peer, log, marker] _ in
-      // Its helpers go with it; one that inherited its output must not make it look alive.
+      // Its helpers end with it; a helper that inherited the output must not make the plugin look alive.
       _ = relay_signal_marked(marker, SIGKILL, getpid())
       peer.closeAfterDraining()
       log.closeAfterDraining()
@@ -80,7 +80,7 @@ final class PluginProcess: Sendable {
     set { connected.withLock { $0 = newValue } }
   }
 
-  /// Kills it; the first reason stands.
+  /// Kills the process; the first reason is kept.
   func stop(because why: String) {
     stopped.withLock { $0 = $0 ?? "\(why), and was stopped" }
     child.signal(SIGKILL)

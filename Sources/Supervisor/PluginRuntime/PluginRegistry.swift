@@ -60,7 +60,7 @@ package actor PluginRegistry {
     do {
       disabled = try await dependencies.store.switchedOff()
     } catch {
-      dependencies.logger.error("which plugins are switched off could not be read, so all are started: \(error)")
+      dependencies.logger.error("the list of disabled plugins could not be read, so all plugins are started: \(error)")
     }
     if phase == .loading { phase = .running }
     taskScope.add { [self, changes = watches.changes] in
@@ -72,7 +72,7 @@ package actor PluginRegistry {
     await taskScope.run()
   }
 
-  /// Takes a new configuration; plugins that it does not concern go on undisturbed.
+  /// Applies a new configuration; plugins that it does not concern keep running.
   package func apply(_ new: ConfigReader.Loaded) async {
     config = new.config
     places.replace(with: new.places)
@@ -89,14 +89,14 @@ package actor PluginRegistry {
     for (name, instance) in instances where wanted[name] == nil {
       instances[name] = nil
       specifications[name] = nil
-      dependencies.logger(of: name).notice("it is gone and was stopped")
+      dependencies.logger(of: name).notice("it is no longer there and was stopped")
       retire(name, instance)
     }
     for name in specifications.keys where wanted[name] == nil { specifications[name] = nil }
     for (name, specification) in wanted where specifications[name] != specification {
       specifications[name] = specification
       if let instance = instances[name] {
-        dependencies.logger(of: name).notice("it has changed and is replaced")
+        dependencies.logger(of: name).notice("it has changed and is restarted")
         changes += 1
         taskScope.add { [number = changes] in await instance.replace(with: specification, change: number) }
       } else if !disabled.contains(name) {
@@ -111,7 +111,7 @@ package actor PluginRegistry {
     instances[specification.name] = instance
     if let adopted, adopted.executable != specification.executable.stamp || adopted.settings != specification.settings {
       // The old process serves until it has ended in good order.
-      dependencies.logger(of: specification.name).notice("it has changed and is replaced")
+      dependencies.logger(of: specification.name).notice("it has changed and is restarted")
       taskScope.add { await instance.restart() }
     }
     let before = retired[specification.name]
@@ -124,7 +124,7 @@ package actor PluginRegistry {
 
   /// Ends an inherited process that is configured no more.
   private func endLeft(_ handover: PluginSnapshot) {
-    dependencies.logger(of: handover.name).notice("it is gone and was stopped")
+    dependencies.logger(of: handover.name).notice("it is no longer there and was stopped")
     do {
       let child = try ChildProcess.adopt(handover.child, guardian: dependencies.guardian)
       for descriptor in [handover.peer.input, handover.peer.output, handover.errors] { _ = close(descriptor) }
@@ -132,7 +132,7 @@ package actor PluginRegistry {
         await child.tearDown([.wait(.seconds(2)), .terminate(then: .seconds(2))], clock: clock)
       }
     } catch {
-      dependencies.logger(of: handover.name).error("it could not be ended: \(error)")
+      dependencies.logger(of: handover.name).error("it could not be stopped: \(error)")
     }
   }
 
@@ -182,7 +182,7 @@ package actor PluginRegistry {
     }
     switch change {
     case .restart:
-      if disabled.contains(name) { return "\(name) is disabled; switch it on with: pi-relayd plugins enable \(name)" }
+      if disabled.contains(name) { return "\(name) is disabled; enable it with: pi-relayd plugins enable \(name)" }
       if let instance = instances[name] { await instance.restart() } else { start(specification) }
     case .enable:
       if let obstacle = await keep(name, isOff: false) { return obstacle }
@@ -206,7 +206,7 @@ package actor PluginRegistry {
       try await dependencies.store.switchOff(name, isOff)
       return nil
     } catch {
-      return "\(name) stays as it is, since the change could not be stored: \(error)"
+      return "\(name) was not changed, because the change could not be stored: \(error)"
     }
   }
 

@@ -25,7 +25,7 @@ struct PluginSilence: Sendable {
         if case .timedOut = error {
           return process.stop(because: "it did not answer a ping within \(Self.pingLimit.forPeople)")
         }
-        // Any other answer is a sign of life; the end of the connection is noticed elsewhere.
+        // Any other answer shows that the plugin works; the end of the connection is noticed elsewhere.
         guard await timeSource.sleep(for: Self.quietLimit) else { return }
       }
     }

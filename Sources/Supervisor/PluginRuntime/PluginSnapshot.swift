@@ -2,7 +2,7 @@ internal import ProcessSupervision
 package import RelayTransport
 internal import RelayWire
 
-/// A plugin that the next program of this process goes on with.
+/// A plugin's process for the next program of this process to continue with.
 package struct PluginSnapshot: Codable, Sendable {
   var name: String
   var child: ChildProcess.Snapshot

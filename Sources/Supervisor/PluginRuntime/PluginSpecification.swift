@@ -32,7 +32,7 @@ package struct PluginSpecification: Sendable, Equatable {
     return result
   }
 
-  /// One line for each plugin that is configured and has no executable.
+  /// A line for each plugin that is configured and has no executable.
   static func missing(_ plugins: [DiscoveredPlugin], _ config: Config) -> [String] {
     let known = Set(plugins.map(\.name))
     let kinds = Set(

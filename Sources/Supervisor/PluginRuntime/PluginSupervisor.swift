@@ -8,7 +8,7 @@ internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
 
-/// One plugin, kept running: started, greeted, served, watched, ended, and started again when it ends by itself.
+/// Keeps one plugin running: starts, greets, serves and watches its process, and starts it again when it exits.
 ///
 /// `PluginLifecycle` decides; this actor carries out.
 package actor PluginSupervisor {
@@ -63,9 +63,9 @@ package actor PluginSupervisor {
 
   // MARK: - Requests
 
-  /// Runs something else from now on. The present process is ended in good order first.
+  /// Runs another executable or other settings from now on. The present process is shut down first.
   ///
-  /// - Parameter change: the number of this request; one that comes after a later one is out of date.
+  /// - Parameter change: the number of this request; a request with a lower number than the last is out of date.
   package func replace(with new: PluginSpecification, change: Int) async {
     guard change > lastChange else { return }
     lastChange = change
@@ -120,7 +120,7 @@ package actor PluginSupervisor {
   /// Runs until `stop`.
   package func run() async {
     if adopted == nil { await restoreBackoff() }
-    /// The router may call it; it is told of no other end.
+    /// The plugin that sleeps. The router may call it, and is told of its end only here.
     var asleep: PluginConnection?
     loop: while !Task.isCancelled {
       switch lifecycle.state {
@@ -142,14 +142,14 @@ package actor PluginSupervisor {
     completion = .done
   }
 
-  /// A restart of the daemon does not forget earlier failures: a plugin that ends again and again is held back as before.
+  /// Restores the backoff of an earlier daemon: a plugin that exits again and again must wait as before.
   private func restoreBackoff() async {
     let generation = lifecycle.generation
     do {
       guard let backoff = try await dependencies.store.backoff(of: name) else { return }
       _ = handle(.heldBack(backoff, generation))
     } catch {
-      logger.error("how it was held back could not be read: \(error)")
+      logger.error("the wait before its next start could not be read: \(error)")
     }
   }
 

@@ -3,7 +3,7 @@ internal import Glibc
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// One child process: started as leader of its own process group, waited for, and ended together with the group.
+/// A child process: started as leader of its own process group, waited for, and ended together with the group.
 package final class ChildProcess: Sendable {
   /// The program to start, with its arguments and environment.
   package struct Request: Sendable {
@@ -25,7 +25,7 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Our ends of the child's standard descriptors. Whoever holds them closes them.
+  /// Our ends of the child's standard descriptors. Their owner closes them.
   package struct Pipes: Sendable {
     package let input: Int32
     package let output: Int32
@@ -103,12 +103,12 @@ package final class ChildProcess: Sendable {
 
   package var handover: Snapshot { Snapshot(pid: pid, startTime: startTime) }
 
-  /// Goes on watching a child after this process has become another program. One that has ended meanwhile is reaped
-  /// like any.
+  /// Continues to watch a child after this process has become another program. A child that has exited meanwhile is
+  /// reaped as usual.
   package static func adopt(_ handover: Snapshot, guardian: Guardian?) throws(SpawnError) -> ChildProcess {
     let child = ChildProcess(pid: handover.pid, guardian: guardian)
     guard child.startTime == handover.startTime else {
-      throw .system(path: "process \(handover.pid)", reason: "it is not the one that was handed over")
+      throw .system(path: "process \(handover.pid)", reason: "another process has this number now")
     }
     guardian?.record(child)
     child.watch()
@@ -185,7 +185,7 @@ package final class ChildProcess: Sendable {
   }
 
   private func end(_ status: Int32) {
-    // The rest of the group has lost its leader; the kernel does not reuse the number while the group lives.
+    // The rest of the group has lost its leader; the kernel does not reuse the number while the group exists.
     _ = kill(-pid, SIGKILL)
     guardian?.forget(self)
     let exit = TerminationStatus(status: status)
@@ -249,7 +249,7 @@ package final class ChildProcess: Sendable {
       arrival.yield(exit)
       arrival.finish()
     }
-    // Nil is the answer for a limit that passed, and for a caller that was cancelled.
+    // `nil` means that the limit passed, or that the caller was cancelled.
     return try? await withDeadline(limit, clock: clock) {
       for await exit in exits { return exit }
       throw CancellationError()

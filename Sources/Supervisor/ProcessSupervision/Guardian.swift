@@ -4,9 +4,9 @@ package import Logging
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// The small process that ends our children when we are gone, kill -9 included.
+/// The small process that ends the daemon's children when the daemon is gone, also by `kill -9`.
 ///
-/// A parent-death signal would not do: it is bound to the thread that forked, and it fires on re-execution.
+/// A parent-death signal does not serve: it is bound to the thread that forked, and it fires on re-execution.
 package final class Guardian: Sendable {
   /// Mark in the environment of every child, by which its descendants are found.
   package let marker: String
@@ -76,7 +76,7 @@ package final class Guardian: Sendable {
     }
   }
 
-  /// Goes on with the guardian of the program that this process was before; it knows the children.
+  /// Continues with the guardian of this process's predecessor; it knows the children.
   package func adopt(_ handover: Snapshot) throws(SpawnError) {
     let process = try ChildProcess.adopt(handover.process, guardian: nil)
     state.withLock { state in
@@ -97,7 +97,9 @@ package final class Guardian: Sendable {
     }
     guard !stopping else { return }
     guard ends <= Self.maximumQuickEnds else {
-      logger.error("the guardian ended \(ends) times and is left alone; children would outlive a crash of the daemon")
+      logger.error(
+        "the guardian exited \(ends) times in a row and is not started again; if the daemon crashes, its children keep running"
+      )
       return
     }
     logger.warning("the guardian ended with \(exit) and is started again")
@@ -109,7 +111,8 @@ package final class Guardian: Sendable {
       try start()
     } catch {
       if case .postponed = error { return SpawnGate.shared.whenOpen { [weak self] in self?.startAgain() } }
-      logger.error("the guardian could not be started again, so children would outlive a crash of the daemon: \(error)")
+      logger.error(
+        "the guardian could not be started again; if the daemon crashes, its children keep running: \(error)")
     }
   }
 

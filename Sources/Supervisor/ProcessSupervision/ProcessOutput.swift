@@ -19,9 +19,9 @@ package struct ProcessOutput: Sendable {
   package static let maximumLines = 1_000
 
   /// - Parameters:
-  ///   - input: what it reads; nil for the end of file at once.
-  ///   - limit: after which it is ended.
-  ///   - until: its input ends at the line of output for which this says so.
+  ///   - input: the input of the process; `nil` for the end of file at once.
+  ///   - limit: the time after which the process is ended.
+  ///   - until: the input ends at the first line of output for which this returns true.
   package init(
     _ request: ChildProcess.Request, guardian: Guardian?, input: String? = nil, limit: Duration,
     clock: any Clock<Duration>, until: @escaping @Sendable (String) -> Bool = { _ in false }

@@ -1,13 +1,14 @@
 internal import RelayConcurrency
 
-/// When to start something again that has ended. A pure value: no clock, no process.
+/// Decides when an exited process starts again. A pure value without clock or process.
 ///
-/// Defaults: at once, then 0.25 s doubling to 60 s with jitter; five ends within 60 s mean `failing`, and the tries go on at the slow
-/// end. There is no giving up.
+/// Defaults: at once, then after 0.25 s doubling to 60 s with jitter; five exits within 60 s mean `failing`, and
+/// restarts continue at the longest wait. It never gives up.
 package struct RestartPolicy: Sendable, Equatable {
   package var firstDelay: Duration = .milliseconds(250)
   package var maximumDelay: Duration = .seconds(60)
-  /// Share of the delay that is drawn at random, 0…1: many plugins of one dead network do not return as one.
+  /// Share of the delay that is random, 0…1, so that many plugins do not return at the same moment after a failure of
+  /// the network.
   package var jitter = 0.25
   package var failingCount = 5
   package var failingWindow: Duration = .seconds(60)

@@ -21,7 +21,7 @@ package enum SpawnError: Error, Sendable, Equatable, CustomStringConvertible {
     case .isFolder(let path): "\(path) is a folder, not an executable; put the executable itself there"
     case .notExecutable(let path): "\(path) is not executable; run: chmod +x \(path)"
     case .missingInterpreter(let path, let interpreter):
-      "\(path) needs \(interpreter) (its first line says so), which is not there; install it"
+      "\(path) needs \(interpreter) (its first line says so), which is not installed; install it"
     case .missingDirectory(let path): "the working directory \(path) does not exist"
     case .stillBeingWritten(let path): "\(path) is still being written"
     case .fewDescriptors(let name, let free):

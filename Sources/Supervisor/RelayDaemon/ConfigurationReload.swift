@@ -24,7 +24,7 @@ struct ConfigurationReload: Sendable {
     do {
       let new = try load()
       if let path = loaded.path, new.path == nil {
-        throw HomeDirectory.Failure(description: "\(path) is no longer there")
+        throw HomeDirectory.Failure(description: "\(path) no longer exists")
       }
       log.level = new.config.logging.level.threshold
       for warning in new.warnings { logger.warning("\(warning)") }
@@ -39,7 +39,7 @@ struct ConfigurationReload: Sendable {
       logger.notice("the configuration was read again")
       return []
     } catch {
-      logger.error("the configuration was not taken: \(error)")
+      logger.error("the configuration was not applied: \(error)")
       return "\(error)".split(separator: "\n").map(String.init)
     }
   }

@@ -16,7 +16,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
 
-/// The whole supervisor: what is made from what, in which order things start, and in which they end.
+/// The whole supervisor: how its parts are made, and the order in which they start and end.
 package final class Daemon: Sendable {
   package struct Options: Sendable {
     package var home: HomeDirectory
@@ -70,8 +70,8 @@ package final class Daemon: Sendable {
 
   /// Runs until asked to stop.
   package func run() async throws {
-    // A start reads all sleeping sessions, and a status does: what that takes goes back to the system, where the C library
-    // would keep ever more by itself.
+    // A start and a status read all sleeping sessions. Memory that this takes returns to the system; by default the C
+    // library would keep ever more of it.
     mallopt(M_TRIM_THRESHOLD, 128 * 1024)
     let home = options.home
     try home.prepare()
@@ -181,7 +181,7 @@ package final class Daemon: Sendable {
     logger.notice("stopped")
   }
 
-  /// Stops the parts, in this order: what has an end comes to it, then who shows it ends.
+  /// Stops the parts in this order: first those whose work ends, then those that show the end.
   private func stop(
     _ parts: DaemonParts, _ control: ControlServer, _ settings: Config.ShutdownSettings, _ logger: Logger
   ) async {
@@ -196,7 +196,7 @@ package final class Daemon: Sendable {
     parts.router.stop()
   }
 
-  /// How often systemd wants a sign of life: three times in the time it allows.
+  /// The interval of the signs of life that systemd wants: three in the time that it allows.
   private var watchdogInterval: Duration? {
     options.environment["WATCHDOG_USEC"].flatMap(Int.init).map { .microseconds($0 / 3) }
   }

@@ -3,11 +3,11 @@ internal import Glibc
 internal import RelayConcurrency
 internal import RelayWire
 
-/// Held by the one daemon of a home for as long as it lives.
+/// The lock of a home, which its one daemon holds as long as it runs.
 package final class DaemonLock: Sendable {
   private let descriptor: Int32
 
-  /// Goes on holding what the program that this process was before has locked.
+  /// Continues to hold the lock of this process's predecessor.
   package init(adopting descriptor: Int32) {
     self.descriptor = descriptor
   }
@@ -15,7 +15,7 @@ package final class DaemonLock: Sendable {
   /// For `init(adopting:)`.
   package var handover: Int32 { descriptor }
 
-  /// - Parameter pause: between two looks at what a dead daemon has left.
+  /// - Parameter pause: the time between two looks at the rest of a dead daemon.
   package init(_ home: HomeDirectory, pause: () -> Void = { usleep(10_000) }) throws(HomeDirectory.Failure) {
     let path = home.lock
     // Kept only once it is ours: a class that throws after it is complete runs its deinit, which closes.
@@ -27,7 +27,7 @@ package final class DaemonLock: Sendable {
       let holder = Self.holder(home).map { " (pid \($0))" } ?? ""
       _ = close(file)
       throw HomeDirectory.Failure(
-        description: "a pi-relayd runs already for \(home.path)\(holder); pi-relayd status shows it, "
+        description: "another pi-relayd already runs for \(home.path)\(holder); pi-relayd status shows it, "
           + "pi-relayd stop ends it")
     }
     descriptor = file
@@ -40,7 +40,7 @@ package final class DaemonLock: Sendable {
     _ = close(descriptor)
   }
 
-  /// How often what is left of a dead daemon is looked at.
+  /// The number of looks at the rest of a dead daemon.
   private static let looks = 300
 
   /// A daemon that was killed while it started a child leaves the lock to it until it runs its own program.

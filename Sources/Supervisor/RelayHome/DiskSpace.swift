@@ -12,7 +12,7 @@ package struct DiskSpace: Sendable, Equatable {
     self.size = size
   }
 
-  /// Nil where the system does not tell.
+  /// Reads the space of a folder's disk; `nil` where the system does not say.
   package init?(of folder: String) {
     var facts = statvfs()
     guard statvfs(folder, &facts) == 0 else { return nil }

@@ -46,7 +46,7 @@ package struct HomeDirectory: Sendable, Equatable {
   package func spool(_ instance: String) -> String { "\(state)/spool/\(Self.fileName(instance))" }
   package func data(_ instance: String) -> String { "\(state)/plugins/\(Self.fileName(instance))" }
 
-  /// "+" stands in no plugin's name, so that no two share a file.
+  /// A plugin's name never contains "+", so that no two instances share a file.
   static func fileName(_ name: String) -> String { name.replacing("/", with: "+") }
 
   /// Removes what an instance kept. For terminals, which come back under other names.
@@ -89,7 +89,7 @@ package struct HomeDirectory: Sendable, Equatable {
       throw Failure(SystemError("cannot be read", path: folder))
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
-      throw Failure(description: "\(folder) is in the way: it is not a folder; move it")
+      throw Failure(description: "\(folder) is not a folder; move it away")
     }
     guard status.st_uid == geteuid() else {
       throw Failure(description: "\(folder) belongs to another user; set PI_RELAY_HOME to a folder of your own")

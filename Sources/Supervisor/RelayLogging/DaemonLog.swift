@@ -40,7 +40,7 @@ package final class DaemonLog: Sendable {
     }
   }
 
-  /// One of the two ways out.
+  /// A destination of the log: the file or the terminal.
   private final class Line: Sendable {
     let loop: EventLoop
     private let out: @Sendable (String) -> Void

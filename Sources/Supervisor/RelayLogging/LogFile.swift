@@ -53,11 +53,11 @@ package final class LogFile: Sendable {
         if state.size > 0, state.size + bytes.count > limits.maximumBytes { try rotate(&state) }
         try append(bytes, &state)
         if state.lost > 0 {
-          report("\(path) can be written again; \(state.lost) lines were lost meanwhile")
+          report("\(path) can be written again; \(state.lost) lines were lost before")
           state.lost = 0
         }
       } catch {
-        if state.lost == 0 { report("\(path) cannot be written: \(error.reason); free space or mend its permissions") }
+        if state.lost == 0 { report("\(path) cannot be written: \(error.reason); free space or fix its permissions") }
         state.lost += 1
       }
     }

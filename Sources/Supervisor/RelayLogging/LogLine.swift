@@ -1,9 +1,9 @@
 package import Logging
 
-/// One line of the daemon's log.
+/// A line of the daemon's log.
 ///
-/// In the file it is `TIME LEVEL [instance=discord/work session=1f3a name=app conversation=c1] MESSAGE`; without metadata, the
-/// brackets are left out. A message of several lines continues on lines without a time.
+/// In the file it is `TIME LEVEL [instance=discord/work session=1f3a name=app conversation=c1] MESSAGE`; without
+/// metadata, the brackets are left out. A message of several lines continues on lines without a time.
 package struct LogLine: Sendable, Equatable {
   package var level: Logger.Level
   package var metadata: [String: String]

@@ -11,7 +11,7 @@ package final class Pattern: @unchecked Sendable {
   /// A long text leaves each match so many all the same.
   private static let leastSteps = 10_000
 
-  /// Nil for what is no regular expression.
+  /// Compiles the expression; the result is `nil` when it is not a regular expression.
   package init?(_ text: String) {
     var (text, problem, place) = (text, Int32(0), 0)
     let code = text.withUTF8 {

@@ -1,6 +1,6 @@
 package import RelayWire
 
-/// Splits text without a formatter: what remains possible while the formatter is down.
+/// Splits text without the formatter, for the time when the formatter is away.
 package enum PlainText {
   /// Reports whether a text shows as it is in every dialect: words in paragraphs, without a sign that means something
   /// anywhere.
@@ -55,7 +55,7 @@ package enum PlainText {
       let character = text[index]
       length += unit.count(String(character))
       let next = text.index(after: index)
-      // One character longer than the limit has to be cut all the same, or nothing would ever be sent.
+      // A character that is longer than the limit must be cut, or nothing would ever be sent.
       if length > limit, end > text.startIndex { break }
       end = next
       if character.isNewline { lineEnd = next } else if character == " " { space = next }

@@ -7,7 +7,7 @@ package import RelayWire
 /// end of a line is not found. A line on which a pattern takes too many steps is taken out as a whole.
 package struct Redactor: Sendable {
   static let replacement = "[redacted]"
-  /// In the configuration it stands for `usual`.
+  /// The name in the configuration that includes the built-in patterns.
   static let builtInName = "usual"
 
   /// Tokens of well-known services, and what is assigned to variables named after secrets.
@@ -30,8 +30,8 @@ package struct Redactor: Sendable {
   private let reported = Locked<Set<String>>([])
 
   /// - Parameters:
-  ///   - patterns: regular expressions, which the configuration's reader has found to be some, and `usual`.
-  ///   - logger: told once of each pattern that takes too many steps.
+  ///   - patterns: regular expressions that the reader of the configuration has checked, and `usual`.
+  ///   - logger: gets one line for each pattern that takes too many steps.
   package init(_ patterns: [String], logger: Logger? = nil) {
     self.patterns = patterns.flatMap { $0 == Self.builtInName ? Self.usual : [$0] }
       .compactMap { text in Pattern(text).map { (text, $0) } }
@@ -56,7 +56,8 @@ package struct Redactor: Sendable {
       guard let rest = pattern.replacing(in: line, with: Self.replacement) else {
         if reported.withLock({ $0.insert(text).inserted }) {
           logger?.warning(
-            "delivery.redact: \"\(text)\" takes too long on some lines, which are not shown; write it more simply")
+            "delivery.redact: \"\(text)\" takes too long on some lines, which are therefore not shown; simplify the expression"
+          )
         }
         return Self.replacement
       }
@@ -65,7 +66,7 @@ package struct Redactor: Sendable {
     return line
   }
 
-  /// One line, cut only when it has been looked through, as it came and as it is shown.
+  /// One line, redacted as it came and as it is shown, before it is cut.
   package func line(_ text: String, limit: Int = 48) -> String {
     guard !isEmpty else { return TextSanitizer.line(text, limit: limit) }
     return TextSanitizer.line(apply(to: TextSanitizer.line(apply(to: text), limit: .max)), limit: limit)

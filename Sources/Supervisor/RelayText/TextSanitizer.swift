@@ -1,7 +1,7 @@
 /// Makes other people's words harmless before they stand in a prompt, a message or a log.
 package enum TextSanitizer {
-  /// One line without control, bidirectional and invisible characters, white space collapsed, at most `limit` characters
-  /// and four times as many bytes of UTF-8.
+  /// A single line without control, bidirectional and invisible characters, white space collapsed, at most `limit`
+  /// characters and four times as many bytes of UTF-8.
   package static func line(_ text: String, limit: Int = 48) -> String {
     let maximumBytes = limit > .max / bytesPerCharacter ? .max : limit * bytesPerCharacter
     var line = String.UnicodeScalarView()
@@ -25,7 +25,7 @@ package enum TextSanitizer {
     return String(String(line).prefix(limit))
   }
 
-  /// A person's name as it stands before that person's words: it has no bracket that could end the label or begin another.
+  /// A person's name as the label of that person's words: without a bracket that could end the label or begin another.
   package static func name(_ text: String) -> String {
     let name = line(String(String.UnicodeScalarView(text.unicodeScalars.filter { !isBracket($0) })))
     return name.isEmpty ? "someone" : name
@@ -34,7 +34,7 @@ package enum TextSanitizer {
   /// Words that are quoted between brackets of ours.
   package static func quotation(_ text: String, limit: Int) -> String { line(withRoundBrackets(text), limit: limit) }
 
-  /// The name of a file as the agent is told it.
+  /// The name of a file as it is written in the agent's prompt.
   package static func fileName(_ text: String) -> String {
     let name = line(withRoundBrackets(text))
     return name.isEmpty ? "file" : name

@@ -2,15 +2,15 @@ internal import DequeModule
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// Writes of many callers, committed together: what arrives while one commit waits for the disk goes into the next.
+/// Writes of many callers, committed together: writes that arrive during a commit share the next one.
 ///
-/// After an error of the disk nothing more is written: the system may have dropped what it could not write, and would
-/// report success from then on.
+/// After an error of the disk nothing more is written: the system may have dropped unwritten data, and would report
+/// success from then on.
 final class CommitQueue: Sendable {
   private protocol Pending: Sendable {
-    /// Inside the transaction; throws when that cannot go on.
+    /// Runs inside the transaction; throws when the transaction cannot continue.
     ///
-    /// - Parameter isAlone: there is nothing else in it.
+    /// - Parameter isAlone: the transaction contains nothing else.
     func run(_ connection: SQLiteConnection, _ path: String, isAlone: Bool) throws(StoreError)
     /// After it.
     func settle(_ failure: StoreError?)
@@ -97,7 +97,8 @@ final class CommitQueue: Sendable {
     await withCheckedContinuation { continuation in
       Self.loop.perform { [self, connection] in
         commitAll()
-        // One file then holds everything. Where that fails, the log does, and the next to open it goes on from there.
+        // One file then holds everything. If this fails, the log still has the data, and the next to open it continues
+        // from there.
         try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         continuation.resume()
       }

@@ -13,13 +13,13 @@ struct DatabaseReplacement {
   private let database: String
   /// Where the new one is made.
   let building: String
-  /// Behind this stands what the old one is to be called.
+  /// The prefix of the finished file's name; the rest is the name for the old database.
   private var ready: String { Self.ready(database) }
 
   /// - Parameter database: the path of the one to be replaced.
   init(of database: String) {
     self.database = database
-    // Another command may be making one, too: who has the daemon's lock first is the first to exchange.
+    // Another command may be building one, too: the first to hold the daemon's lock replaces first.
     building = "\(database)\(Self.unfinished)\(getpid())"
     discard()
   }
@@ -36,7 +36,7 @@ struct DatabaseReplacement {
     let had = access(database, F_OK) == 0
     do {
       let connection = try SQLiteConnection(path: building, creates: false)
-      // One file is put in its place in one step.
+      // A database of one file can be moved in one step.
       try connection.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
     } catch {
       throw StoreError(error, path: building)
@@ -86,7 +86,7 @@ struct DatabaseReplacement {
     }
   }
 
-  /// Copies what the file says, whatever it is a link to, for this user alone.
+  /// Copies the content of the file, also through a link, readable for this user alone.
   static func copy(_ path: String, to target: String) throws(StoreError) {
     let source = open(path, O_RDONLY | O_CLOEXEC)
     guard source >= 0 else { throw StoreError(SystemError("cannot be read", path: path)) }

@@ -36,8 +36,8 @@ enum NetworkFileSystem {
     }
   }
 
-  /// - Parameter mounts: as `/proc/self/mountinfo` has them, proc_pid_mountinfo(5).
-  /// - Returns: nil for what is no network file system, as far as can be told.
+  /// - Parameter mounts: the content of `/proc/self/mountinfo`, proc_pid_mountinfo(5).
+  /// - Returns: the name of the file system; `nil` for one that is not known as a network file system.
   static func name(magic: UInt, device: (major: UInt32, minor: UInt32), mounts: String) -> String? {
     guard magic == userSpace else { return magics[magic] }
     for line in mounts.split(separator: "\n") {

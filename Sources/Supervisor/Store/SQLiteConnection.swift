@@ -10,9 +10,9 @@ package struct SQLiteError: Error, Equatable {
   var kind: Int32 { code & 0xFF }
 }
 
-/// One connection to a database; prepared statements are kept.
+/// A connection to a database; prepared statements are kept.
 ///
-/// `@unchecked`: whoever makes one uses it from one thread at a time.
+/// `@unchecked`: each connection is used by one thread at a time.
 package final class SQLiteConnection: @unchecked Sendable {
   /// A value bound to a place in a statement.
   package enum Value {
@@ -26,7 +26,7 @@ package final class SQLiteConnection: @unchecked Sendable {
     static func real(_ number: Double?) -> Value { number.map(Value.real) ?? .null }
   }
 
-  /// The row that a query stands on; valid during the call that is given it.
+  /// The current row of a query; valid during the call that receives it.
   package struct Row {
     fileprivate let statement: OpaquePointer
 

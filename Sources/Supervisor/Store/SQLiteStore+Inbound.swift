@@ -16,10 +16,10 @@ extension SQLiteStore {
     try await commits.write(try Self.acceptance(of: message, encoded: nil, state: state))
   }
 
-  /// The same for who has more to store meanwhile: what arrives together shares a commit. Told in the order of the
-  /// calls, on the store's thread.
+  /// The same for a caller that has more to store meanwhile: messages that arrive together share a commit. `then` is
+  /// called in the order of the calls, on the store's thread.
   ///
-  /// - Parameter encoded: the message as JSON, where it is at hand.
+  /// - Parameter encoded: the message as JSON, if the caller has it.
   package func accept(
     _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void
@@ -51,7 +51,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Returns when everything given to the store before is stored, and told.
+  /// Returns when everything given to the store before is stored and reported.
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
@@ -126,7 +126,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Stores the end of a message; who it is for is told of it only then.
+  /// Stores the end of a message; its messenger is told only after that.
   package func end(_ end: MessageEnd) async throws {
     let time = now()
     try await commits.write { try Self.end(end, at: time, $0) }
@@ -142,7 +142,8 @@ extension SQLiteStore {
       .integer(end.keepsWords ? 1 : 0))
   }
 
-  /// The messenger knows how the message ended, or does not want to. With some later commit: it is told twice at worst.
+  /// Notes that the messenger knows the outcome, or does not want it. Stored with a later commit: at worst the outcome
+  /// is reported twice.
   package func scheduleOutcomeTold(_ key: MessageKey) {
     let values = key.values
     commits.writeAlong {
@@ -151,12 +152,12 @@ extension SQLiteStore {
       guard case .failure(let error) = outcome else { return }
       let (instance, conversation) = (key.conversation.instance, key.conversation.conversation)
       logger?.error(
-        "that an outcome was told could not be stored: \(error)",
+        "the report of an outcome was not stored: \(error)",
         metadata: ["instance": .string(instance), "conversation": .string(conversation)])
     }
   }
 
-  /// Ends that the messenger has not been told of.
+  /// Ends that were not reported to the messenger yet.
   package func untoldEnds(of instance: String) async throws -> [MessageEnd] {
     try await read { [self] connection in
       try connection.rows(
@@ -185,9 +186,9 @@ extension SQLiteStore {
       """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(stage.entryBefore))
   }
 
-  /// Keeps the new words of a message that waits; what an agent may have stays as it was given.
+  /// Stores the changed text of a waiting message; the text of a message that an agent may have stays.
   ///
-  /// - Returns: the message as it is now; nil when it does not wait.
+  /// - Returns: the message as it is now; `nil` when it does not wait.
   package func replace(_ key: MessageKey, text: String) async throws -> MessageReceived? {
     let key = key.values
     return try await commits.write { connection in

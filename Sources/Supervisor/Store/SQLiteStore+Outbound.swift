@@ -31,7 +31,7 @@ extension OutboundRecord.Request {
     case 2: self = .dialog(try JSONCoding.decode(DialogShow.self, from: body))
     case 3: self = .edit(try JSONCoding.decode(MessageEdit.self, from: body))
     case 4: self = .close(try JSONCoding.decode(DialogClose.self, from: body))
-    default: throw StoreError("something to be sent is of kind \(code), which this version does not know")
+    default: throw StoreError("a stored send is of kind \(code), which this version does not know")
     }
   }
 
@@ -98,7 +98,7 @@ extension SQLiteStore {
     commits.write {
       try Self.settle(key, result, at: time, $0)
     } then: { [logger] outcome in
-      if case .failure(let error) = outcome { logger?.error("what became of a message could not be stored: \(error)") }
+      if case .failure(let error) = outcome { logger?.error("the result of a send was not stored: \(error)") }
     }
   }
 
@@ -113,7 +113,7 @@ extension SQLiteStore {
       """, .text(key), .integer(result.code), .text(result.detail), .real(time))
   }
 
-  /// Records that it was tried in vain, so that the next daemon neither begins anew nor hurries.
+  /// Records a failed try, so that the next daemon counts it and keeps the wait.
   package func scheduleRetryOutbound(_ key: String, _ tries: SendTries) {
     let time = now()
     commits.write { connection in
@@ -121,7 +121,7 @@ extension SQLiteStore {
         "UPDATE outbound SET attempts = ?2, triedAt = ?3, wait = ?4 WHERE key = ?1 AND settledAt IS NULL", .text(key),
         .integer(tries.failed), .real(time), .real(tries.wait.inSeconds))
     } then: { [logger] outcome in
-      if case .failure(let error) = outcome { logger?.error("that a send failed could not be stored: \(error)") }
+      if case .failure(let error) = outcome { logger?.error("a failed try of a send was not stored: \(error)") }
     }
   }
 
@@ -139,7 +139,7 @@ extension SQLiteStore {
       try Self.close(key, $0)
     } then: { [logger] outcome in
       if case .failure(let error) = outcome {
-        logger?.error("that a message is complete could not be stored: \(error)")
+        logger?.error("the end of a growing message was not stored: \(error)")
       }
     }
   }
@@ -161,7 +161,7 @@ extension SQLiteStore {
         """, .text(instance)
       ) { row in
         let conversation = ConversationKey(instance: instance, conversation: row.text(1))
-        return readable("what was to be sent to \(conversation)") {
+        return readable("a send to \(conversation)") {
           let wait = row.real(7)
           // The wall clock may have been set back since.
           let left = min(max(0, row.real(6) + wait - now), wait)

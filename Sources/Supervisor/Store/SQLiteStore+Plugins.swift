@@ -38,7 +38,8 @@ extension SQLiteStore {
       }
     } then: { [logger] outcome in
       guard case .failure(let error) = outcome else { return }
-      logger?.error("its backoff could not be stored: \(error)", metadata: ["instance": .string(instance)])
+      logger?.error(
+        "the wait before its next start was not stored: \(error)", metadata: ["instance": .string(instance)])
     }
   }
 

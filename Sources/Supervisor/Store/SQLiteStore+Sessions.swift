@@ -24,13 +24,13 @@ extension SQLiteStore {
       try $0.run("UPDATE session SET shownModel = ? WHERE id = ?", .text(model), .text(session))
     } then: { [logger] outcome in
       guard case .failure(let error) = outcome else { return }
-      logger?.error("the model of a session could not be stored: \(error)", metadata: ["session": .string(session)])
+      logger?.error("the model of a session was not stored: \(error)", metadata: ["session": .string(session)])
     }
   }
 
-  /// Keeps a notice that people are told once.
+  /// Stores a notice that people see once.
   ///
-  /// - Returns: false where it was kept before.
+  /// - Returns: false where it was stored before.
   package func keepNotice(_ text: String) async throws -> Bool {
     let isKept = try await read { connection in
       try connection.rows("SELECT 1 FROM notice WHERE text = ?", .text(text)) { _ in true }.first ?? false
@@ -39,7 +39,7 @@ extension SQLiteStore {
     return try await commits.write { try $0.run("INSERT OR IGNORE INTO notice (text) VALUES (?)", .text(text)) > 0 }
   }
 
-  /// Forgets the session. Who is bound to it stays so, to be told that it is gone.
+  /// Removes the session. Its conversations stay bound to it, to be told that it is gone.
   package func removeSession(_ id: String) async throws {
     try await commits.write { try $0.run("DELETE FROM session WHERE id = ?", .text(id)) }
   }
@@ -83,7 +83,7 @@ extension SQLiteStore {
       try connection.rows("SELECT conversation, session, body FROM binding WHERE instance = ?", .text(instance)) {
         row in
         let key = ConversationKey(instance: instance, conversation: row.text(0))
-        return readable("who \(key) talks to") {
+        return readable("the session of \(key)") {
           Binding(
             key: key, conversation: try JSONCoding.decode(Conversation.self, from: row.blob(2)), session: row.text(1))
         }
@@ -143,7 +143,7 @@ extension SQLiteStore {
     }
   }
 
-  /// An instance will not be back: its messages are dropped, and what was to be said to it is not said.
+  /// Forgets an instance that will not return: its messages and unfinished sends are dropped.
   package func forget(instance: String) async throws {
     let time = now()
     try await commits.write { connection in

@@ -21,11 +21,11 @@ package final class SQLiteStore: Sendable {
   let now: @Sendable () -> Double
   let logger: Logger?
 
-  /// Opens the database, making or updating it as needed.
+  /// Opens the database, creating or updating it as needed.
   ///
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - logger: told of what nobody waits for and could not be stored.
+  ///   - logger: gets the failures of deferred writes, for which no caller waits.
   package init(
     path: String, now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 },
     logger: Logger? = nil
@@ -83,12 +83,12 @@ package final class SQLiteStore: Sendable {
     }
   }
 
-  /// One row that cannot be understood takes nothing of its neighbours with it: it is told, and left as it is.
+  /// A row that cannot be read affects no other row: it is reported, and left unchanged.
   func readable<Value>(_ what: String, _ read: () throws -> Value) -> Value? {
     do {
       return try read()
     } catch {
-      logger?.error("\(path): \(what) cannot be understood and is left as it is: \(error)")
+      logger?.error("\(path): \(what) cannot be read and is left unchanged: \(error)")
       return nil
     }
   }

@@ -60,9 +60,9 @@ package enum Salvage {
 
   private static func remove(_ path: String) { for suffix in DatabaseReplacement.suffixes { unlink(path + suffix) } }
 
-  /// Reads from both ends: damage in the middle hides neither.
+  /// Reads from both ends, so that damage in the middle hides neither.
   ///
-  /// - Throws: what the new database says; what the old one says is where the damage begins.
+  /// - Throws: errors of the new database. An error of the old one only marks the beginning of the damage.
   private static func save(_ table: String, from copy: String, to new: SQLiteConnection) throws -> Int {
     var count = 0
     // An older schema has fewer.
@@ -85,7 +85,7 @@ package enum Salvage {
     do {
       try SQLiteConnection(path: copy).each(sql) { rows.append($0) }
     } catch {
-      // Here the damage begins, or the whole file is no database; what was put aside is kept for closer looks.
+      // The damage begins here, or the whole file is no database; the damaged file is kept for a closer look.
     }
     return rows
   }
@@ -143,7 +143,9 @@ package struct StoredBackup: Sendable {
     }
   }
 
-  /// Exchanges the database for the backup. For when no daemon runs. Answers where the database of before is.
+  /// Replaces the database by the backup. Only when no daemon runs.
+  ///
+  /// - Returns: the path of the earlier database.
   package func putInPlace(stamp: String) throws(StoreError) -> String? {
     try replacement.commit(keepingOldAs: "before-restore-\(stamp)")
   }

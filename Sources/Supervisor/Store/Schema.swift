@@ -1,6 +1,6 @@
 /// The tables, as they came to be.
 enum Schema {
-  /// Each brings the database one version further. One that has been released is never changed: the next follows it.
+  /// The steps from version to version. A released step is never changed; another one follows it.
   static let migrations = [
     firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels, toldNotices,
     unfinishedWork,

@@ -34,7 +34,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     let detail = error.message
     switch error.kind {
     case SQLITE_FULL:
-      self.init("\(path): the disk is full; make room, then messages are taken again")
+      self.init("\(path): the disk is full; free space, and messages are accepted again")
     case SQLITE_IOERR:
       self.init(
         "\(path): the disk failed (\(error.code): \(detail)); nothing more is stored. Look at the "
@@ -44,7 +44,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case SQLITE_READONLY, SQLITE_PERM:
       self.init("\(path) cannot be written: the file or its file system is read-only (\(detail))")
     case SQLITE_CANTOPEN:
-      self.init("\(path) cannot be opened: \(detail); see that its folder exists and can be written")
+      self.init("\(path) cannot be opened: \(detail); check that its folder exists and is writable")
     case SQLITE_BUSY, SQLITE_LOCKED:
       self.init("\(path) is in use by another program (\(detail)); end it, or wait for it")
     default: self.init("\(path): \(detail) (SQLite \(error.code))")

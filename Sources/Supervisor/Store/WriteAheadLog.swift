@@ -9,17 +9,18 @@ enum WriteAheadLog {
   private static let frameHeaderLength = 24
   private static let smallestPage = 512
 
-  /// - Throws: what is damaged, where commits lie behind the damage.
+  /// - Throws: a description of the damage, where commits lie behind it.
   static func check(_ path: String) throws(StoreError) {
     let lost = commitsLost(path)
     if lost == 0 { return }
     throw StoreError(
-      "\(path) is damaged: \(lost.map { "\($0) commits" } ?? "nobody knows how many commits") lie behind the damage and "
-        + "cannot be read; run: pi-relayd doctor --repair, which keeps the damaged file and saves what comes before")
+      "\(path) is damaged: \(lost.map { "\($0) commits" } ?? "an unknown number of commits") lie behind the damage and "
+        + "cannot be read; run: pi-relayd doctor --repair, which keeps the damaged file and saves everything before the damage"
+    )
   }
 
-  /// - Returns: how many commits lie behind the damage, where there is any; nil when that cannot be told. One is none:
-  ///   the last commit may have been on its way when the machine went down, and nobody was told of it.
+  /// - Returns: the number of commits behind the damage; `nil` when it cannot be determined. A single one counts as
+  ///   none: the last commit may have been incomplete when the machine went down, and was acknowledged to nobody.
   private static func commitsLost(_ path: String) -> Int? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return 0 }
@@ -38,7 +39,7 @@ enum WriteAheadLog {
     while pread(file, &frame, frame.count, off_t(place)) == frame.count {
       place += frame.count
       guard word(frame, 8) == log.salt.0, word(frame, 12) == log.salt.1 else {
-        // Left from before the log was begun anew; or damaged, should frames of this log follow.
+        // A frame of the log before its last restart, or a damaged one, if frames of this log follow.
         isWhole = false
         continue
       }

@@ -16,7 +16,7 @@ protocol ChatScreen: Sendable {
   func typing(_ active: Bool) async
   /// The connection is gone or back.
   func connected(_ isConnected: Bool) async
-  /// Another daemon is there now: it does not know what the last one was told.
+  /// Another daemon runs now, which does not know the messages of the last one.
   func daemonReplaced() async
 }
 

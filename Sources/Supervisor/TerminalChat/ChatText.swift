@@ -23,7 +23,7 @@ struct ChatText {
     guard isStyled else { return TerminalLine.plain(text, columns: columns) }
     if role == .answer || role == .tools { return TerminalMarkdown(columns: columns).lines(of: text) }
     guard role == .dialog else { return TerminalLine.plain(text, columns: columns, .dim) }
-    // The title is Markdown; the rest stands as the agent has written it.
+    // The title is Markdown; the rest is the agent's text as it is.
     let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     return TerminalMarkdown(columns: columns).lines(of: parts[0])
       + (parts.count > 1 ? TerminalLine.plain(parts[1], columns: columns) : [])

@@ -17,7 +17,7 @@ package struct InteractiveChat {
     case end
   }
 
-  /// Answers whether it could not go on.
+  /// - Returns: true when the chat cannot continue.
   package func run() async -> Bool {
     let screen = TerminalScreen(history: environment.historyFile, environment: environment.variables)
     let connection = ChatConnection(environment, client: ChatConnection.newClient("terminal"), screen: screen)

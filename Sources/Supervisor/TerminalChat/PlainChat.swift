@@ -17,7 +17,7 @@ actor PlainChat: ChatScreen {
   private var isCommand = false
   private var waiting: CheckedContinuation<Void, Never>?
   private(set) var answer = ""
-  /// The last notice: with a failure, what went wrong.
+  /// The last notice, which explains a failure.
   private(set) var lastNotice: String?
   /// The agent's open question.
   var question: String? { openDialog?.text }
@@ -82,12 +82,12 @@ actor PlainChat: ChatScreen {
   func daemonReplaced() {
     guard !unsettled.isEmpty else { return }
     StandardError.say(
-      "pi-relayd was started anew meanwhile; what became of the message is not known. Say it again if nothing came of it."
+      "pi-relayd was restarted, and the outcome of the message is not known. Send it again if no answer came."
     )
     unsettled = []
     failed = true
     lastOutcome = .failed
-    lastNotice = "pi-relayd was started anew meanwhile; what became of the message is not known"
+    lastNotice = "pi-relayd was restarted, and the outcome of the message is not known"
     wake()
   }
 

@@ -17,7 +17,7 @@ package struct ScriptedChat {
     var answer: String
     /// The reason why the message failed.
     var error: String?
-    /// The agent's question; it was told that nobody answers.
+    /// The agent's question, which this program has cancelled.
     var question: String?
   }
 

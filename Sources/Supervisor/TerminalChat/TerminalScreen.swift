@@ -5,9 +5,9 @@ import RelayConcurrency
 import RelayTransport
 import RelayWire
 
-/// A terminal with a line being edited at the bottom and everything else above it, in place as it streams.
+/// A terminal with the edited line at the bottom and everything else above it, updated in place while it streams.
 ///
-/// The terminal is drawn on the event loop's thread only; whatever comes from elsewhere goes there first.
+/// The terminal is drawn on the event loop's thread only; calls from other threads are passed to it first.
 final class TerminalScreen: ChatScreen {
   private struct State {
     var isBegun = false
@@ -15,7 +15,7 @@ final class TerminalScreen: ChatScreen {
     var isConnected = true
     /// The message that is still growing at the end of what is printed.
     var open: (id: String, shown: Shown)?
-    /// Messages that grow although something else is printed below them: what more they say is printed below that.
+    /// Messages that still grow after something else was printed below them: their further text is printed below that.
     var interrupted: [String: Shown] = [:]
     /// Messages that ask something: how it ended is printed below.
     var questions: Set<String> = []
@@ -112,7 +112,7 @@ final class TerminalScreen: ChatScreen {
         return true
       }
       guard isOpen else {
-        // Only growing messages can be changed; of others, what became of a question is news.
+        // Only growing messages can be changed in place; the outcome of a question is printed as a new line.
         let isQuestion = self.state.withLock { $0.questions.remove(message.message) != nil }
         if isQuestion { self.printBlock(message.text, .notice) }
         return
@@ -152,7 +152,7 @@ final class TerminalScreen: ChatScreen {
       return state.isConnected != isConnected
     }
     if changed {
-      say(isConnected ? "[connected again]" : "[the daemon is away; what you type is kept until it is back]")
+      say(isConnected ? "[connected again]" : "[the daemon is away; messages that you type are kept until it is back]")
     }
   }
 
@@ -162,7 +162,9 @@ final class TerminalScreen: ChatScreen {
       return state.working
     }
     if wasWorking {
-      say("[pi-relayd was started anew; what became of your last message is not known. Say it again if nothing comes]")
+      say(
+        "[pi-relayd was restarted, and the outcome of your last message is not known. Send it again if no answer comes]"
+      )
     }
   }
 

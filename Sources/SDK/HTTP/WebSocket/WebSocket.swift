@@ -52,7 +52,7 @@ public final class WebSocket: Sendable {
 
   /// Connects and shakes hands.
   public static func connect(_ request: Request) async throws(WebSocketError) -> WebSocket {
-    guard let address = WebSocketAddress(request.url) else { throw .refused("its address is no WebSocket's") }
+    guard let address = WebSocketAddress(request.url) else { throw .refused("its address is not that of a WebSocket") }
     do {
       let frames = try await withDeadline(.seconds(request.timeoutSeconds), clock: LoopClock.shared) {
         let tunnel = try await CurlTunnel.open(

@@ -13,7 +13,7 @@ public enum WebSocketError: Error, Sendable, Equatable, CustomStringConvertible 
   public var description: String {
     switch self {
     case .unreachable(let why): "the server could not be reached: \(why)"
-    case .refused(let why): "the server wants no WebSocket: \(why)"
+    case .refused(let why): "the server refuses a WebSocket: \(why)"
     case .timedOut(let seconds): "no WebSocket within \(Duration.seconds(seconds).forPeople)"
     case .cancelled: "it was cancelled"
     case .closed: "the connection has ended"

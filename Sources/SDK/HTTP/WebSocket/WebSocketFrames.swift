@@ -155,7 +155,7 @@ final class WebSocketFrames: @unchecked Sendable {
     _ handshake: WebSocketHandshake, _ received: [UInt8], _ continuation: CheckedContinuation<Void, any Error>
   ) -> Bool {
     guard flush() else {
-      fail(WebSocketError.refused("it hung up"))
+      fail(WebSocketError.refused("it closed the connection"))
       return false
     }
     var received = received
@@ -167,7 +167,7 @@ final class WebSocketFrames: @unchecked Sendable {
     do throws(WebSocketError) {
       guard let length = try handshake.read(received) else {
         if isOver {
-          fail(WebSocketError.refused("it hung up"))
+          fail(WebSocketError.refused("it closed the connection"))
         } else {
           watchFor(unsent.isEmpty ? .read : [.read, .write])
         }

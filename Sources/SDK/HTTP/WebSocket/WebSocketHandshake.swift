@@ -44,7 +44,9 @@ struct WebSocketHandshake {
     }
     let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
     let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-    guard status == 101 else { throw .refused("it answered \(status.map(String.init) ?? "nothing that is HTTP")") }
+    guard status == 101 else {
+      throw .refused("it answered \(status.map(String.init) ?? "something that is not HTTP")")
+    }
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
       guard let colon = line.firstIndex(of: ":") else { continue }
@@ -53,7 +55,7 @@ struct WebSocketHandshake {
     guard headers["upgrade"]?.lowercased() == "websocket",
       headers["connection"]?.lowercased().contains("upgrade") == true,
       headers["sec-websocket-accept"] == expectedAccept
-    else { throw .refused("its answer is no WebSocket's") }
+    else { throw .refused("its answer is not that of a WebSocket") }
     return end.upperBound
   }
 

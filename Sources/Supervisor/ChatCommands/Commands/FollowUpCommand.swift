@@ -8,7 +8,7 @@ struct FollowUpCommand: ChatCommand {
 
   func run(_ arguments: String, in context: any CommandContext) async -> String? {
     guard !arguments.isEmpty else {
-      await context.end(saying: "What shall I tell it afterwards? /followup <text>")
+      await context.end(saying: "The text is missing: /followup <text>")
       return nil
     }
     return await context.submit(arguments, as: .followUp)

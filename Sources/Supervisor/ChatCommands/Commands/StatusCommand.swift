@@ -4,7 +4,7 @@ internal import RelayText
 
 struct StatusCommand: ChatCommand {
   let name = "status"
-  let summary = "how this session is doing"
+  let summary = "show the state of this session"
   let durability = CommandDurability.none
 
   func run(_ arguments: String, in context: any CommandContext) async -> String? {

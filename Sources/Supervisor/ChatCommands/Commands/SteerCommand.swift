@@ -8,7 +8,7 @@ struct SteerCommand: ChatCommand {
 
   func run(_ arguments: String, in context: any CommandContext) async -> String? {
     guard !arguments.isEmpty else {
-      await context.end(saying: "What shall I tell it? /steer <text>")
+      await context.end(saying: "The text is missing: /steer <text>")
       return nil
     }
     return await context.submit(arguments, as: .steer)

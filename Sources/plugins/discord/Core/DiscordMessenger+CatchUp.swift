@@ -43,7 +43,9 @@ extension DiscordMessenger {
     progress.state.seen.caughtUp(channel)
     var count = 0
     for message in missed where try await received(message) { count += 1 }
-    if count > 0 { host.log("channel \(channel): \(count) message(s) were written during the break, and are fetched") }
+    if count > 0 {
+      host.log("channel \(channel): \(count) message(s) were written during the break and are being fetched")
+    }
   }
 
   /// Nil where nothing can be had.
@@ -53,7 +55,7 @@ extension DiscordMessenger {
       do throws(RESTError) {
         return .some(try await backfill.messages(in: channel, after: watermark))
       } catch {
-        host.log("channel \(channel): what was missed cannot be fetched: \(error.words)")
+        host.log("channel \(channel): missed messages cannot be fetched: \(error.words)")
         guard case .refused(let status, _, _) = error, status < 500, status != 401 else { return nil }
         if status == 404 { try await gone(channel) }
         return .some(nil)

@@ -32,7 +32,7 @@ extension DiscordMessenger {
       host.log("connected as \(event.data["user"]?["username"]?.stringValue ?? "?")")
       try await catchUp(event.data)
     case "RESUMED":
-      host.log("connected, where it was")
+      host.log("connected again; the session was resumed")
       await findFirstWatermarks()
       return try await keep()
     case "GUILD_CREATE": try await meet(guild: event.data)
@@ -75,7 +75,7 @@ extension DiscordMessenger {
       } catch .refused(let status, _, _) where status < 500 && status != 401 {
         return nil
       } catch {
-        host.log("where a message was written could not be found out: \(error.words)")
+        host.log("the place of a message could not be looked up: \(error.words)")
         try await LoopClock.shared.sleep(for: .seconds(5))
       }
     }

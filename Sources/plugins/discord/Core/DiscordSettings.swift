@@ -42,7 +42,7 @@ struct DiscordSettings: Decodable, Sendable {
     problems.require(
       each: channels, "channels", "is no id of a channel, which has 17 to 20 digits, in quotes", Self.isID)
     let isHeard = channels?.isEmpty == false || dms != false || mentions == true
-    problems.require(isHeard, "dms", "is off and no channels are named: nobody could be heard")
+    problems.require(isHeard, "dms", "is off and no channels are named, so no message would be heard")
     try problems.throwIfAny()
   }
 

@@ -47,7 +47,7 @@ struct DiscordSetup: Sendable {
 
   private func askForToken() async throws -> (String, DiscordPortal, DiscordPortal.Bot) {
     try await dialogue.ask(
-      "token", "The token:", secret: true, failure: "no token that Discord takes was given"
+      "token", "The token:", secret: true, failure: "no token was given that Discord accepts"
     ) { answer in
       // Quotes come along when it is copied from a file.
       let token = answer.filter { $0 != "\"" && $0 != "'" }
@@ -58,7 +58,7 @@ struct DiscordSetup: Sendable {
       } catch {
         guard case .refused(status: 401, _, _) = error else { throw WireError(.internalError, error.words) }
       }
-      return .again("Discord does not take this token. Press \"Reset Token\" and copy the new one as a whole.")
+      return .again("Discord does not accept this token. Press \"Reset Token\" and copy the new one as a whole.")
     }
   }
 
@@ -89,7 +89,7 @@ struct DiscordSetup: Sendable {
   private func askForChannels(_ portal: DiscordPortal) async throws -> [String] {
     try await askForIDs(
       "channels", known.channels,
-      "5. Channels of servers in which it shall listen, as ids with commas between (Enter: direct messages only):",
+      "5. Channels of servers in which it listens, as ids with commas between (Enter: direct messages only):",
       failure: "no channels were given that the bot can see"
     ) { try await areSeen($0, portal) }
   }
@@ -118,7 +118,7 @@ struct DiscordSetup: Sendable {
 
   private func askForUsers(_ token: String) async throws -> [String] {
     let ids = try await askForIDs(
-      "users", known.users, "6. Your id at Discord, or several with commas between (Enter: find it out by a code):",
+      "users", known.users, "6. Your id at Discord, or several with commas between (Enter: find it by a code):",
       failure: "no users were given that are ids")
     return ids.isEmpty ? [try await pair(token)] : ids
   }

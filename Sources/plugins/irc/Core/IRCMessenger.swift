@@ -70,7 +70,7 @@ package actor IRCMessenger: Plugin {
       await connection.history(channel, after: $0)
     }
     for line in missed.messages where line.command == "PRIVMSG" { try await received(line, isPast: true, connection) }
-    if missed.isCut { host.log("\(channel): more was missed than is fetched; later messages are left out") }
+    if missed.isCut { host.log("\(channel): more messages were missed than are fetched; the later ones are left out") }
   }
 
   private func received(_ line: IRCLine, isPast: Bool, _ connection: IRCConnection) async throws {

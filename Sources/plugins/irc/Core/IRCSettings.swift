@@ -44,7 +44,7 @@ struct IRCSettings: Decodable, Sendable {
     problems.require(credentials.utf8.count < 400, "accountPassword", "is longer than IRC takes")
     problems.require(
       connection.isPrivate || password == nil && account == nil, "tls",
-      "is off: everybody on the way could read the password")
+      "is off, so others on the network could read the password")
     problems.require(each: channelNames, "channels", "begins with no #") {
       "#&+!".contains($0.first ?? " ") && !$0.contains(",")
     }

@@ -14,7 +14,7 @@ extension IRCMessenger {
     if answers.settings["account"] != nil { try await answers.askSecret("accountPassword", "Its password:") }
     let channels = try await answers.list("channels", "4. Channels, with commas between (Enter: none):")
     var users = try await answers.list(
-      "users", "5. Your account there, or nick!user@host (Enter: find it out by a code):")
+      "users", "5. Your account there, or nick!user@host (Enter: find it by a code):")
     answers.settings["channels"] = .array(channels.map { .string($0) })
     answers.settings["masks"] = masks(in: users)
     let connection = try await IRCConnection.open(IRCSettings(checked: answers.config))
@@ -45,7 +45,9 @@ extension IRCMessenger {
         try pairing.heard(line.text, from: Sender(id: id.hasPrefix("unknown:") ? mask : id, name: line.nick))
       }
     }
-    if sender.id.contains("@") { try await dialogue.say("You have no account here: whoever comes from there is you.") }
+    if sender.id.contains("@") {
+      try await dialogue.say("You have no account here: everybody who comes from there counts as you.")
+    }
     return sender.id
   }
 

@@ -19,7 +19,7 @@ actor GatewayClient {
   private let problems: ProblemReports?
   /// The problem that was last told; nil once it is over.
   private(set) var obstacle: String?
-  private static let catchingUp = "what was written while the bot was away is being fetched from Discord"
+  private static let catchingUp = "messages that were written while the bot was away are being fetched from Discord"
   private var session: GatewaySession?
   private var backoff = ReconnectBackoff()
   private var connection: GatewayConnection?
@@ -175,7 +175,7 @@ actor GatewayClient {
     while true {
       let answer = try await rest.ask(.gateway)
       guard let url = answer["url"]?.stringValue else {
-        throw RESTError.unreachable("it did not say where the gateway is")
+        throw RESTError.unreachable("it did not name the address of the gateway")
       }
       let limit = answer["session_start_limit"]
       guard limit?["remaining"]?.intValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }

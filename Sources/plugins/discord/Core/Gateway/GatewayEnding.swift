@@ -15,7 +15,7 @@ enum GatewayEnding: Equatable {
 
   init(closedWith code: Int?) {
     switch code {
-    case 4004: self = .fatal("Discord refuses the token; copy it anew from the developer portal: Bot, Reset Token")
+    case 4004: self = .fatal("Discord refuses the token; copy it again from the developer portal: Bot, Reset Token")
     case 4010, 4011:
       self = .fatal("Discord wants this bot to be sharded, which pi-relay does not do: it is in too many servers")
     case 4012:

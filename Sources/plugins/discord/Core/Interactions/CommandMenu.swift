@@ -90,7 +90,7 @@ actor CommandMenu {
   private func applicationID() async throws(RESTError) -> String {
     if let application { return application }
     guard let id = try await rest.ask(.application)["id"]?.stringValue else {
-      throw .unanswered("it did not say which application this is")
+      throw .unanswered("it did not name the application of this bot")
     }
     application = id
     return id

@@ -142,7 +142,7 @@ actor Interactions {
         try await takeElsewhere(interaction, arrival)
       } catch {
         host.log("a command used in a channel that is not configured failed: \(error)")
-        await say("That did not work; try it again.", to: interaction)
+        await say("The command failed; use it again.", to: interaction)
       }
       await done()
     }
