@@ -419,6 +419,14 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "ControlServerTests",
+      dependencies: [
+        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "LiveUpgradeTests", dependencies: ["CLinux", "LiveUpgrade", "TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "TerminalChatTests",
       dependencies: [
         "CLinux", "ControlServer", "RelayConcurrency", "RelayTransport", "RelayWire", "TerminalChat", "TestSupport",
