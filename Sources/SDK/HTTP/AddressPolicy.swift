@@ -26,7 +26,7 @@ public struct AddressPolicy: Sendable, Equatable {
     }
   }
 
-  /// RFC 6890: what is not global.
+  /// RFC 6890: addresses that are not global.
   static func isPublic(v4 address: UInt32) -> Bool {
     let blocks: [(UInt32, Int)] = [
       (0x0000_0000, 8), (0x0A00_0000, 8), (0x6440_0000, 10), (0x7F00_0000, 8), (0xA9FE_0000, 16), (0xAC10_0000, 12),

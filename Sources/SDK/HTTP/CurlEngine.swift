@@ -5,7 +5,7 @@ internal import RelayTransport
 
 /// A transfer that the engine runs: made ready and ended on the engine's thread.
 protocol CurlTransfer: AnyObject, Sendable {
-  /// Makes the handle; nil when it cannot be run, of which it has told by itself.
+  /// Creates the handle; `nil` when it cannot be created, which it has reported itself.
   func prepare() -> UnsafeMutableRawPointer?
   /// libcurl is done with it.
   func finish(_ code: CURLcode)
@@ -21,7 +21,7 @@ public final class CurlEngine: Sendable {
     var multi: UnsafeMutableRawPointer?
     var arrivals: [(number: Int, transfer: any CurlTransfer)] = []
     var cancelled: Set<Int> = []
-    /// Numbers of transfers that are being made: one that is cancelled before it is submitted never begins.
+    /// Numbers of transfers that are being created: a transfer that is cancelled before it is submitted never begins.
     var unsubmitted: Set<Int> = []
     var next = 0
   }
@@ -39,7 +39,7 @@ public final class CurlEngine: Sendable {
     }
   }
 
-  /// Sends a request and takes the answer, whatever its status. Cancelling the task ends it.
+  /// Sends a request and returns the answer with any status. Cancelling the task ends the request.
   public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
     try await run { RequestTransfer(request, done: $0) }.get()
   }

@@ -4,15 +4,15 @@ import RelayWire
 public struct Download: Sendable, Equatable {
   /// The address: of https, or of http where `allowsPlainHTTP` is set.
   public var url: String
-  /// Where it is written; made anew, for this user only.
+  /// The path of the file, which is created for this user only.
   public var path: String
-  /// More than this ends the transfer while it runs, whatever the server claimed.
+  /// The maximum size in bytes. A larger transfer is ended while it runs, whatever size the server claimed.
   public var maximumBytes: Int
   /// The limit for the whole transfer, of which connecting may take at most 10 s.
   public var timeoutSeconds = 30
   /// Followed only without a proxy, where every address is judged.
   public var maximumRedirects = 3
-  /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
+  /// http, https, socks4, socks5 or socks5h; `nil`: no proxy, whatever the environment says.
   public var proxy: String?
   /// The addresses that may be connected to. Behind a proxy they are not judged.
   public var addresses = AddressPolicy()

@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import RelayConcurrency
 
-/// One transfer's easy handle and what its callbacks need.
+/// The easy handle of one transfer, and the state of its callbacks.
 ///
 /// `@unchecked`: after it is handed over, only the engine's thread touches it.
 final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
@@ -55,7 +55,7 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
       guard let bytes, let user else { return 0 }
       return Unmanaged<DownloadTransfer>.fromOpaque(user).takeUnretainedValue().take(bytes, size * count)
     }
-    // Behind a proxy it is the proxy that is connected to; whoever sets one lists the hosts instead.
+    // Behind a proxy the connection goes to the proxy; a setting lists the allowed hosts instead.
     if download.proxy == nil {
       gate.initialize(
         to: relay_curl_gate(

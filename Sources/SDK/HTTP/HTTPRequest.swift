@@ -20,7 +20,7 @@ public struct HTTPRequest: Sendable {
 
     /// The field's name.
     public var name: String
-    /// The file name that the server is told; `nil` for none, or for that of the file at `path`.
+    /// The file name sent to the server; `nil` for none, or for that of the file at `path`.
     public var fileName: String?
     /// The MIME type; `nil` leaves it to libcurl.
     public var type: String?
@@ -47,7 +47,7 @@ public struct HTTPRequest: Sendable {
   public var maximumBytes = 16 << 20
   /// The limit for the whole exchange, of which connecting may take at most 10 s.
   public var timeoutSeconds = 30
-  /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
+  /// http, https, socks4, socks5 or socks5h; `nil`: no proxy, whatever the environment says.
   public var proxy: String?
   /// Also plain http; otherwise https only.
   public var allowsPlainHTTP = false
@@ -60,7 +60,7 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// The answer of a server, whatever its status.
+/// The answer of a server, with any status.
 public struct HTTPResponse: Sendable, Equatable {
   /// The HTTP status code.
   public var status: Int

@@ -3,9 +3,9 @@ internal import RelayConcurrency
 internal import RelayTransport
 import RelayWire
 
-/// A connection to a server that speaks in lines, as those of IRC do: TLS and proxies are libcurl's.
+/// A connection to a server with a protocol of lines, as IRC. libcurl does TLS and proxies.
 ///
-/// `@unchecked`: what is not locked is touched on the loop's thread alone.
+/// `@unchecked`: state without a lock is used on the loop's thread alone.
 public final class LineConnection: @unchecked Sendable {
   /// The server, and the limits of a connection to it.
   public struct Request: Sendable {
@@ -17,7 +17,7 @@ public final class LineConnection: @unchecked Sendable {
     public var usesTLS: Bool
     /// A PEM file of certificates to trust instead of the system's.
     public var trust: String?
-    /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
+    /// http, https, socks4, socks5 or socks5h; `nil`: no proxy, whatever the environment says.
     public var proxy: String?
     /// Until it is open.
     public var timeoutSeconds = 15

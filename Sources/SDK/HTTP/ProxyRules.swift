@@ -67,7 +67,7 @@ public struct ProxyRules: Sendable, Equatable {
     let port: Int?
 
     init(_ text: Substring) {
-      // In an IPv6 address without brackets no colon stands before a port.
+      // An IPv6 address without brackets has no port.
       let colon = text.lastIndex(of: ":").flatMap { colon in
         text[..<colon].contains(":") && !text[..<colon].hasSuffix("]") ? nil : colon
       }

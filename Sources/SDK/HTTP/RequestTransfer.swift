@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// One request's easy handle and what its callbacks need.
+/// The easy handle of one request, and the state of its callbacks.
 ///
 /// `@unchecked`: after it is handed over, only the engine's thread touches it.
 final class RequestTransfer: CurlTransfer, @unchecked Sendable {

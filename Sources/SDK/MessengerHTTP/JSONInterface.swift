@@ -28,12 +28,12 @@ public struct JSONInterface: Sendable {
   /// Only a service on this machine, as those of tests, is asked without TLS.
   public var allowsPlain: Bool { base.hasPrefix("http://127.0.0.1:") }
 
-  /// Asks once.
+  /// Sends a request once.
   ///
   /// - Parameters:
-  ///   - path: behind the base; a secret in it appears in no error.
-  ///   - limit: for all of it.
-  /// - Returns: the answer, whatever its status, and its JSON; null for what is none, as from a proxy.
+  ///   - path: the path behind the base; a secret in it appears in no error.
+  ///   - limit: the time for the whole request.
+  /// - Returns: the answer with any status, and its JSON; `null` for an answer that is not JSON, as from a proxy.
   /// - Throws: `unreachable` where the service has not seen the request, `unanswered` where it may have.
   public func ask(
     _ method: String, _ path: String, headers more: [(name: String, value: String)] = [],

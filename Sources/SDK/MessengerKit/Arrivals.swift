@@ -2,13 +2,13 @@ internal import RelayConcurrency
 
 /// Arrivals of one connection, handled in their order while more of them are read.
 public enum Arrivals {
-  /// Runs until the connection has ended and everything that was read has been handled: only then may the next connection ask
-  /// for what follows.
+  /// Runs until the connection has ended and everything that was read has been handled. Only then may the next
+  /// connection ask for later messages.
   ///
   /// - Parameters:
-  ///   - read: reads until the connection ends, posting each arrival; cancelled when one cannot be handled.
+  ///   - read: reads until the connection ends, and posts each arrival; cancelled when an arrival cannot be handled.
   ///   - handle: handles one arrival.
-  /// - Throws: what `handle` throws, or `CancellationError`.
+  /// - Throws: errors of `handle`, or `CancellationError`.
   public static func run<Item: Sendable, Ending: Sendable>(
     read: @escaping @Sendable (_ post: @escaping @Sendable (Item) -> Void) async -> Ending,
     handle: @escaping @Sendable (Item) async throws -> Void

@@ -1,6 +1,7 @@
 /// Missed messages of one conversation, fetched page by page.
 public struct CatchUp<Message: Sendable>: Sendable {
-  /// Of one conversation; of more the newest are left out, which is to be told.
+  /// The maximum number of messages of one conversation. Of more, the newest are left out, which the caller must
+  /// report.
   public static var most: Int { 500 }
 
   /// Oldest first.
@@ -8,14 +9,14 @@ public struct CatchUp<Message: Sendable>: Sendable {
   /// More was missed than is fetched.
   public private(set) var isCut: Bool
 
-  /// Fetches what comes after a watermark.
+  /// Fetches the messages after a watermark.
   ///
   /// - Parameters:
-  ///   - pageSize: messages of a full page: a shorter one is the last.
-  ///   - mark: a message's watermark; nil for one that is passed over.
+  ///   - pageSize: the messages of a full page; a shorter one is the last.
+  ///   - mark: a message's watermark; `nil` for a message that is skipped.
   ///   - isOlder: whether the first of two marks comes before the second.
   ///   - page: asks the service for the messages after a mark, in any order.
-  /// - Throws: what `page` throws.
+  /// - Throws: errors of `page`.
   public init<Failure: Error>(
     after watermark: String, pageSize: Int, mark: (Message) -> String?, isOlder: (String, String) -> Bool,
     page: (String) async throws(Failure) -> [Message]

@@ -14,8 +14,8 @@ public enum DialogChoices: Sendable, Equatable {
   public static let formPrefix = "form:"
 
   /// - Parameters:
-  ///   - mostButtons: more answers than this are a menu.
-  ///   - mostOptions: what a menu holds; with more answers they are buttons after all.
+  ///   - mostButtons: more answers than this are shown as a menu.
+  ///   - mostOptions: the capacity of a menu; more answers than this are shown as buttons again.
   public init(_ dialog: DialogShow, maximumButtons: Int, maximumOptions: Int) {
     let all = (dialog.buttons ?? []).flatMap(\.self)
     if all.count > maximumButtons, all.count <= maximumOptions {

@@ -9,7 +9,7 @@ public struct GatheredSettings: Sendable {
   /// Every secret so far, under the setting's name.
   public private(set) var secrets: [String: String] = [:]
 
-  /// - Parameter known: what came with the command, which gives every value as a text.
+  /// - Parameter known: the settings of the command, which gives every value as text.
   public init(_ dialogue: SetupDialogue, known: JSONValue) {
     self.dialogue = dialogue
     self.known = known

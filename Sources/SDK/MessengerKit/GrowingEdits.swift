@@ -4,7 +4,7 @@
 /// The host already keeps the least time between two changes (`minimumEditInterval`) and begins another message where one is
 /// full; this keeps the service's own limits, which are known only here.
 public actor GrowingEdits<Body: Sendable, Failure: Error> {
-  /// Calls of the service; each is told the message and its conversation.
+  /// The calls of the service; each gets the message and its conversation.
   public struct Service: Sendable {
     /// A message and its conversation, by the platform's ids.
     public typealias Place = (message: String, conversation: String)
@@ -14,10 +14,10 @@ public actor GrowingEdits<Body: Sendable, Failure: Error> {
     var change: @Sendable (Place, Body, _ isLate: Bool) async throws(Failure) -> Void
 
     /// - Parameters:
-    ///   - takesRoom: takes room for a change that may well wait, if there is some to spare now.
-    ///   - waitsForRoom: the same as soon as there is; false when cancelled first.
-    ///   - change: makes a change for which room was taken; one that was put off must not take long, for what must be shown
-    ///     waits for it.
+    ///   - takesRoom: takes room for a change that may wait, if there is some to spare now.
+    ///   - waitsForRoom: takes room as soon as there is some; false when cancelled before.
+    ///   - change: makes a change for which room was taken. A change that was put off must not take long, because the
+    ///     final text waits for it.
     public init(
       takesRoom: @escaping @Sendable (Place) async -> Bool, waitsForRoom: @escaping @Sendable (Place) async -> Bool,
       change: @escaping @Sendable (Place, Body, _ isLate: Bool) async throws(Failure) -> Void
@@ -32,19 +32,19 @@ public actor GrowingEdits<Body: Sendable, Failure: Error> {
   private let log: @Sendable (Failure) -> Void
   /// The newest change of each message, where it waits.
   private var waiting: [String: Body] = [:]
-  /// One for each message of which a change waits or is under way.
+  /// The change of each message that waits or is under way.
   private var tasks: [String: Task<Void, Never>] = [:]
   private var underWay: Set<String> = []
 
-  /// - Parameter log: told of a change that was put off and failed; what follows it says how the message is.
+  /// - Parameter log: gets a line for each change that was put off and failed; a later change shows the text.
   public init(_ service: Service, log: @escaping @Sendable (Failure) -> Void) {
     self.service = service
     self.log = log
   }
 
-  /// Shows a change, or sees to it that it is shown when there is room.
+  /// Shows a change, now or when there is room.
   ///
-  /// - Returns: false when it is put off, which the host is told by `EditReceipt.putOff`.
+  /// - Returns: false when it is put off; the host learns that from `EditReceipt.putOff`.
   public func show(_ body: Body, of message: String, in conversation: String) async throws(Failure) -> Bool {
     let place = (message, conversation)
     guard tasks[message] == nil else {
@@ -70,7 +70,7 @@ public actor GrowingEdits<Body: Sendable, Failure: Error> {
     }
   }
 
-  /// Something else is to be done with the message: what waits is left out, and what is under way comes before it.
+  /// Prepares another action on the message: a waiting change is dropped, and one under way is finished before.
   public func settle(_ message: String) async {
     waiting[message] = nil
     guard let task = tasks[message] else { return }

@@ -18,7 +18,7 @@ extension JSONValue {
   /// The items of an array; none of anything else.
   public var list: [JSONValue] { if case .array(let list) = self { list } else { [] } }
 
-  /// A copy with one member set; what is no object stays as it is.
+  /// A copy with one member set; a value that is not an object stays unchanged.
   public func setting(_ name: String, _ value: JSONValue) -> JSONValue {
     guard case .object(var object) = self else { return self }
     object[name] = value

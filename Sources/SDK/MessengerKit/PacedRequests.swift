@@ -1,7 +1,7 @@
 internal import RelayTransport
 
-/// Sends requests within a service's limits: one of a bucket at a time, each held back until there is room, and tried again where
-/// that can do no harm.
+/// Sends requests within a service's limits: one request of a bucket at a time, each after there is room. A request is
+/// repeated where that does no harm.
 public actor PacedRequests {
   /// Tries of one request.
   static let maximumTries = 5
@@ -15,7 +15,7 @@ public actor PacedRequests {
   private var busy: Set<String> = []
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
-  /// - Parameter limits: what the service states; what it says later is learned by `learn`.
+  /// - Parameter limits: the limits that the service states; `learn` adds those of its answers.
   public init(_ limits: RateLimits) { self.limits = limits }
 
   private var now: Duration { start.duration(to: clock.now) }
@@ -101,7 +101,7 @@ public actor PacedRequests {
     }
   }
 
-  /// Nil where another try would answer the same, or might do it twice.
+  /// `nil` where another try would get the same answer, or might do the same thing twice.
   private static func delay(after error: RESTError, _ tries: Int, _ isRepeatable: Bool) -> Duration? {
     switch error {
     case .refused(let status, _, _) where [500, 502, 503, 504, 524].contains(status):

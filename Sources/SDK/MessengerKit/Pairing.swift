@@ -2,7 +2,8 @@ public import PluginSDK
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// Finds out who sets the messenger up: whoever writes the code to the bot in a direct message is who reads it here.
+/// Finds out the id of the person who sets the messenger up. The set-up shows a code; the person who sends it to the
+/// bot in a direct message is the person at the terminal.
 public struct Pairing: Sendable {
   /// Eight letters and digits that are not mistaken for each other.
   public let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
@@ -14,7 +15,7 @@ public struct Pairing: Sendable {
 
   private struct Paired: Error {}
 
-  /// - Parameter known: what came with the command; tests give another time for the code to arrive as `pairingSeconds`.
+  /// - Parameter known: the settings of the command; tests shorten the wait for the code with `pairingSeconds`.
   public init(_ dialogue: SetupDialogue, known: JSONValue) {
     self.dialogue = dialogue
     limit = .seconds(known["pairingSeconds"]?.stringValue.flatMap { Int($0) } ?? 600)
@@ -39,7 +40,7 @@ public struct Pairing: Sendable {
   /// Waits for the code.
   ///
   /// - Parameters:
-  ///   - obstacle: what keeps the bot from hearing, if anything does.
+  ///   - obstacle: the reason why the bot cannot hear, if there is one.
   ///   - listen: connects, and calls `isListening` and `heard`.
   /// - Throws: `WireError`, which the person reads.
   public func run(

@@ -1,7 +1,7 @@
 public import PluginSDK
 
-/// Sends of texts that the service takes in parts, not all at once: what it does not take now comes again under the same key, and
-/// goes on where it was.
+/// Sends of texts that the service takes in parts. A text that is not wholly sent comes again under the same key, and
+/// continues where it stopped.
 public actor PartwiseSends<Part: Sendable> {
   private let pause: Double
   private var progress = SendProgress<[Part]>()
@@ -9,13 +9,14 @@ public actor PartwiseSends<Part: Sendable> {
   /// - Parameter pause: seconds until the host is to send the rest.
   public init(pause: Double = 5) { self.pause = pause }
 
-  /// Sends what is left of a text.
+  /// Sends the rest of a text.
   ///
   /// - Parameters:
-  ///   - key: the host's, which is the message's id as well.
-  ///   - parts: makes the parts of the whole text, or of the rest that is given.
-  ///   - send: sends as many parts as may go out now, and returns how many once the service has them.
-  /// - Throws: what `send` throws, or `rateLimited` while a rest is left. After an unknown outcome all of it is sent again.
+  ///   - key: the host's key, which is the message's id as well.
+  ///   - parts: makes the parts of the whole text, or of the given rest.
+  ///   - send: sends as many parts as may go out now, and returns their number once the service has them.
+  /// - Throws: errors of `send`, or `rateLimited` while a rest is left. After an unknown outcome the whole text is sent
+  ///   again.
   public func send(
     _ key: String, _ parts: @Sendable (_ rest: [Part]?) -> [Part],
     by send: @Sendable ([Part]) async throws -> Int

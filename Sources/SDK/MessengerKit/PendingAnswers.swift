@@ -5,7 +5,7 @@ internal import RelayTransport
 public final class PendingAnswers<Answer: Sendable>: Sendable {
   private static var limit: Duration { .seconds(10) }
 
-  /// Nil once the connection has ended.
+  /// `nil` once the connection has ended.
   private let open = Locked<[String: (answer: Answer, waiters: [CheckedContinuation<Answer?, Never>])]?>([:])
 
   public init() {}

@@ -16,7 +16,7 @@ public actor ProblemReports {
     host.begin(with: problem)
   }
 
-  /// Tells what is in the way and what to do about it; nil once nothing is. What was told last is not told again.
+  /// Reports a problem and its remedy; `nil` reports that it is over. A repeated report is not sent again.
   public func tell(_ problem: String?) async {
     guard problem != current else { return }
     current = problem
@@ -29,9 +29,9 @@ public actor ProblemReports {
     await tell(problems.isEmpty ? nil : problems.joined(separator: "; "))
   }
 
-  /// Tells of something that only a person can mend, and how to have it tried again.
+  /// Reports a problem that only a person can fix, and how to try again after that.
   ///
-  /// - Parameter pause: after which it is tried again by itself.
+  /// - Parameter pause: the time until the next try without the person.
   public func tellRefusal(_ words: String, again pause: Duration) async {
     await tell(
       "\(words). Tried again in \(pause.forPeople); at once with: pi-relayd plugins restart \(host.about.instance)")

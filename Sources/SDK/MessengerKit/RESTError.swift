@@ -4,7 +4,7 @@ public import PluginSDK
 public enum RESTError: Error, Equatable, Sendable {
   /// The service says no: the status, its own code for the error, and its words.
   case refused(status: Int, code: String?, String)
-  /// Longer than a request is held back here; in seconds.
+  /// The longest time that a request waits here before the host is asked to wait, in seconds.
   case rateLimited(seconds: Double)
   /// The service has not seen the request, or could not take it.
   case unreachable(String)

@@ -1,5 +1,5 @@
-/// The moments at which requests may go out, as far as the service has told its limits. A pure value; times are since some
-/// fixed moment.
+/// The moments at which requests may go out, as far as the service has stated its limits. A pure value; times count
+/// from a fixed moment.
 public struct RateLimits: Sendable {
   /// A kind of request and the place it concerns: services count requests by both.
   public struct Lane: Hashable, Sendable {

@@ -12,8 +12,9 @@ public struct ReconnectBackoff: Sendable, Equatable {
   /// The pause before the next try: at most half a second the first time, then one second, doubling to a minute.
   ///
   /// - Parameters:
-  ///   - lasted: how long the connection was of use; nil when there was none. One of a minute or more forgives what was before.
-  ///   - jitter: 0…1, drawn anew each time, so that many clients do not come back together.
+  ///   - lasted: how long the connection worked; `nil` when there was none. A connection of a minute or more resets the
+  ///     pause.
+  ///   - jitter: a random number 0…1 for each call, so that many clients do not come back together.
   public mutating func next(after lasted: Duration?, jitter: Double) -> Duration {
     if let lasted, lasted >= Self.goodAfter { failures = 0 }
     defer { failures += 1 }

@@ -3,8 +3,8 @@ public import PluginSDK
 /// The state of sends in this process of the plugin, by the host's keys: a key that comes again makes no second
 /// message, and a send that was made in part is continued. A pure value.
 ///
-/// Of earlier lives it knows nothing: there a service's own look-up or idempotency keys help, or the host marks the message as
-/// a possible repeat.
+/// It knows nothing of earlier processes. After a restart the service's own look-up or idempotency keys help, or the
+/// host marks the message as a possible repeat.
 public struct SendProgress<Rest: Sendable>: Sendable {
   private enum Stage: Sendable {
     case partly(Rest)

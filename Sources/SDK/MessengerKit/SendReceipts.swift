@@ -9,14 +9,14 @@ public final class SendReceipts: Sendable {
 
   public init() {}
 
-  /// Sends something, and asks whether the service has had it.
+  /// Sends something, and asks whether the service has received it.
   ///
   /// - Parameters:
-  ///   - word: the question's own.
-  ///   - place: where it goes, as the service names it in a refusal.
+  ///   - word: the word that identifies the question.
+  ///   - place: the target, as the service names it in a refusal.
   ///   - send: sends, and returns how much was sent.
   ///   - ask: asks the question, if anything was sent.
-  /// - Returns: what `send` returned.
+  /// - Returns: the result of `send`.
   /// - Throws: the service's refusal, or `unknownOutcome` without an answer.
   public func confirm(
     _ word: String, in place: String, at service: String, isolation: isolated (any Actor)? = #isolation,

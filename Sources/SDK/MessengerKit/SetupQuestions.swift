@@ -3,7 +3,7 @@ public import PluginSDK
 /// The outcome of an answer in a set-up.
 public enum SetupAnswer<Value> {
   case good(Value)
-  /// Asked again, after these words to the person; nil: they have been told already.
+  /// Ask again, after this text for the person; `nil`: the person has been told already.
   case again(String?)
 }
 
@@ -11,13 +11,13 @@ extension SetupDialogue {
   /// Times that one thing is asked.
   static var maximumTries: Int { 3 }
 
-  /// Asks until an answer is good.
+  /// Asks until an answer is accepted.
   ///
   /// - Parameters:
-  ///   - given: an answer that came with the command: it is judged first.
-  ///   - failure: what the set-up ends with after three answers that are not.
-  ///   - judge: looks at an answer.
-  /// - Throws: `WireError`, which the person reads, or what `judge` throws.
+  ///   - given: an answer from the command, which is judged first.
+  ///   - failure: the failure of the set-up after three answers that were not accepted.
+  ///   - judge: judges an answer.
+  /// - Throws: `WireError`, which the person reads, or errors of `judge`.
   public func ask<Value>(
     _ name: String, _ question: String, given: String? = nil, secret: Bool = false, failure: String,
     _ judge: (String) async throws -> SetupAnswer<Value>

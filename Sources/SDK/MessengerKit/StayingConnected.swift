@@ -5,7 +5,7 @@ internal import RelayTransport
 public struct ConnectionEnding: Error, Sendable, Equatable, CustomStringConvertible {
   /// For the person.
   public var words: String
-  /// Only a person can mend it, as a password that is refused: it is tried again rarely.
+  /// Only a person can fix the reason, as a refused password: the connection is tried again rarely.
   public var isRefusal: Bool
 
   public var description: String { words }
@@ -34,16 +34,16 @@ extension ConnectionEnding {
 
 /// Connects to a service again and again, and tells the person for as long as it is away.
 public enum StayingConnected {
-  /// After something that only a person can mend.
+  /// The pause after a failure that only a person can fix.
   static let pauseAfterRefusal: Duration = .seconds(600)
 
   /// Runs until cancelled.
   ///
   /// - Parameters:
-  ///   - service: its name, for the person.
-  ///   - life: connects and stays so; returns the end of a connection that was of use, and throws a `ConnectionEnding` where there was
-  ///     none.
-  /// - Throws: what `life` throws besides, or `CancellationError`.
+  ///   - service: the name of the service, for the person.
+  ///   - life: connects and stays connected; returns the end of a connection that worked, and throws a
+  ///     `ConnectionEnding` where there was none.
+  /// - Throws: other errors of `life`, or `CancellationError`.
   public static func run(
     to service: String, _ problems: ProblemReports, _ life: @Sendable () async throws -> ConnectionEnding
   ) async throws {

@@ -7,7 +7,8 @@ public struct StreamPosition: Sendable, Equatable {
   private var underWay: Set<Int> = []
   private var unkept = 0
 
-  /// - Parameter interval: events after which the position is to be kept, though none of them was worth keeping by itself.
+  /// - Parameter interval: the number of events after which the position must be kept, even if none of them required
+  ///   it.
   public init(keptEvery interval: Int = 50) { self.interval = interval }
 
   /// The number after which the service has to tell everything again; `nil` before the first event.
@@ -16,10 +17,10 @@ public struct StreamPosition: Sendable, Equatable {
     return min(last, first - 1)
   }
 
-  /// So much has happened since the position was kept that it is to be kept now.
+  /// True when so many events have come since the last time that the position must be kept now.
   public var isDue: Bool { unkept >= interval }
 
-  /// An event has come; a stream that begins anew may number it lower.
+  /// Notes an event; a restarted stream may number it lower.
   public mutating func saw(_ number: Int) {
     last = number
     unkept += 1

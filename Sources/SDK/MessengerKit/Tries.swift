@@ -21,9 +21,9 @@ public struct Tries: Sendable, Equatable {
 
   /// Tries until there is a result.
   ///
-  /// - Parameter body: nil where another try may help.
-  /// - Returns: nil when none did.
-  /// - Throws: what `body` throws, or `CancellationError`.
+  /// - Parameter body: returns `nil` where another try may help.
+  /// - Returns: `nil` when every try did.
+  /// - Throws: errors of `body`, or `CancellationError`.
   public func run<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value?
   ) async throws -> Value? {

@@ -7,8 +7,8 @@ public actor TypingIndicator {
   private var tasks: [String: Task<Void, Never>] = [:]
 
   /// - Parameters:
-  ///   - renewal: somewhat less than what the service shows it for.
-  ///   - show: tells the service once, of a conversation; a failure is no loss, for it is told again.
+  ///   - renewal: somewhat less than the time for which the service shows the indicator.
+  ///   - show: shows the indicator in a conversation once; a failure does no harm, because the next renewal follows.
   public init(renewal: Duration, show: @escaping @Sendable (String) async -> Void) {
     self.renewal = renewal
     self.show = show
@@ -24,7 +24,7 @@ public actor TypingIndicator {
     begin(conversation)
   }
 
-  /// Shows it anew after a message, which ends it at most services.
+  /// Shows the indicator again after a message, which ends it at most services.
   public func interrupted(in conversation: String) {
     guard let task = tasks.removeValue(forKey: conversation) else { return }
     task.cancel()

@@ -12,7 +12,7 @@ public struct Watermarks: Sendable {
   private let isOlder: @Sendable (String, String) -> Bool
 
   /// - Parameters:
-  ///   - kept: what `keep(in:)` made in an earlier life; anything else counts as nothing.
+  ///   - kept: the result of `keep(in:)` of an earlier process; anything else counts as empty.
   ///   - isOlder: whether the first of two marks of one conversation comes before the second.
   public init(kept: JSONValue?, isOlder: @escaping @Sendable (String, String) -> Bool) {
     self.isOlder = isOlder

@@ -73,7 +73,7 @@ public struct Host: Sendable {
     try await peer.request(ask, within: .seconds(2)).completions
   }
 
-  /// Keeps a small value that comes back in `about.state` of the next life.
+  /// Stores a small value that comes back in `about.state` of the next process.
   public func save(state: JSONValue) async throws {
     _ = try await retryWhileBusy(StateSave(state: state))
   }

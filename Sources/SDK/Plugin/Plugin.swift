@@ -24,14 +24,14 @@ public protocol Plugin: Sendable {
   /// The plugin's own work, for example reading from its platform; cancelled at shutdown.
   func run() async throws
 
-  /// Asks the person what is needed, tries it, and says what goes into the configuration. Called in a process of its own.
+  /// Asks the person for the settings, tries them, and returns them. Called in a process of its own.
   ///
-  /// - Parameter known: what is known of the configuration already.
+  /// - Parameter known: settings that the configuration or the command has already.
   static func setUp(_ dialogue: SetupDialogue, known: JSONValue) async throws -> SetupReply
 
-  /// Looks whether a configuration works. Called in a process of its own.
+  /// Checks whether a configuration works. Called in a process of its own.
   ///
-  /// - Throws: what is told as a finding that is not good: each of `ConfigurationProblems`, or the error's description.
+  /// - Throws: the failed findings: each of `ConfigurationProblems`, or the error's description.
   static func check(_ request: CheckRequest) async throws -> [CheckRequest.Finding]
 
   // The host's requests. Each answers `methodNotFound` unless implemented. A `DeliveryFailure` or `WireError` that is
@@ -72,7 +72,7 @@ public protocol Plugin: Sendable {
   /// Prepares files for a model. For a service with `attachments.prepare`.
   func prepareAttachments(_ request: AttachmentsPrepare) async throws -> AttachmentsPrepare.Reply
 
-  /// Finish what is in flight; nothing new comes. What was received and not acknowledged will be received again.
+  /// Finishes work in progress; no new request follows. Messages that were not acknowledged will be received again.
   func shutdown() async
 }
 

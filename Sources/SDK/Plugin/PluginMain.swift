@@ -2,10 +2,10 @@ internal import Glibc
 internal import RelayTransport
 
 extension Plugin {
-  /// The plugin's whole life; `@main` calls it.
+  /// Runs the plugin from its start to its end; `@main` calls it.
   ///
-  /// All of it runs on the thread that reads and writes the pipes. A pool would cost each idle plugin a wake-up a second,
-  /// and a plugin that hangs would go on answering pings.
+  /// All of it runs on the thread that reads and writes the pipes. A pool would cost each idle plugin a wake-up a
+  /// second, and a hanging plugin would keep answering pings.
   public static func main() {
     guard getenv(ProtocolLimits.environmentMarker) != nil else {
       print(

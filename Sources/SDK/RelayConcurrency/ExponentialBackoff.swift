@@ -15,7 +15,7 @@ package struct ExponentialBackoff: Sendable, Equatable {
 
   /// The wait before the next try.
   ///
-  /// - Parameter random: 0…1, drawn anew each time.
+  /// - Parameter random: a random number 0…1 for each call.
   package mutating func next(random: Double = 0) -> Duration {
     defer { count += 1 }
     return wait(count, random: random)

@@ -9,7 +9,7 @@ public final class Mailbox<Item: Sendable>: Sendable {
     @usableFromInline var items: Deque<Item> = []
     @usableFromInline var waiting: UnsafeContinuation<Item?, Never>?
     @usableFromInline var closed = false
-    /// Items at which room is to be made next.
+    /// The number of items at which the mailbox is compacted next.
     @usableFromInline var full = 0
   }
 
@@ -52,7 +52,7 @@ public final class Mailbox<Item: Sendable>: Sendable {
     return isTaken
   }
 
-  /// No more items come; those that wait are still received.
+  /// Closes the mailbox: it takes no more items, and waiting items are still received.
   @inlinable public func close() {
     let waiter = state.withLock { state in
       state.closed = true

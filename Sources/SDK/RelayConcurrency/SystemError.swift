@@ -1,6 +1,6 @@
 import Glibc
 
-/// A failed system call: what could not be done, and why.
+/// A failed system call: the operation and the reason.
 package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package let operation: String
   /// The file or folder that `operation` is said of.

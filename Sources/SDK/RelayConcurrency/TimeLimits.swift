@@ -40,7 +40,7 @@ package final class TimeLimits<ID: Hashable & Sendable>: Sendable {
     state.withLock { state in
       guard !state.cancelled else { return }
       state.due[id] = due
-      // An alarm for something that is done already rings in vain once, and is then set anew.
+      // An alarm for a limit that was removed fires once without effect, and is then set again.
       if let alarm = state.alarm, alarm.due <= due { return }
       state.alarm?.task.cancel()
       state.alarm = alarm(at: due, in: limit)

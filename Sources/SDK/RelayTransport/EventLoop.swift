@@ -35,7 +35,7 @@ package final class EventLoop: Sendable {
     var errands: [@Sendable () -> Void] = []
     var jobs: [UnownedJob] = []
     var started = false
-    /// Nil before the loop's thread runs.
+    /// `nil` before the loop's thread runs.
     var thread: pthread_t?
   }
 
@@ -149,7 +149,7 @@ package final class EventLoop: Sendable {
 
   private var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
 
-  /// Jobs beget jobs: a chain goes on for so many turns before descriptors have theirs.
+  /// Jobs may create jobs: a chain of jobs continues for this many rounds before descriptors are served.
   private static let maximumChain = 32
 
   private func runJobs() {
@@ -164,8 +164,8 @@ package final class EventLoop: Sendable {
   }
 }
 
-/// Tasks on the path of every delta prefer the loop's thread: what a callback hands to them goes on without another
-/// thread being woken. Like callbacks, they must not block.
+/// Tasks on the path of every delta prefer the loop's thread, so that work from a callback continues without waking
+/// another thread. Like callbacks, they must not block.
 extension EventLoop: TaskExecutor {
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

@@ -3,7 +3,7 @@ package import RelayConcurrency
 package import RelayWire
 import Synchronization
 
-/// One JSON-RPC connection over a pair of descriptors: requests in both directions, answers matched by id.
+/// A JSON-RPC connection over a pair of descriptors: requests in both directions, answers matched by id.
 ///
 /// Incoming requests arrive on `requests` in order, at most `ProtocolLimits` of them unanswered; more are answered
 /// `busy` at once. Every line counts as a sign of life.
@@ -27,7 +27,7 @@ package final class JSONRPCConnection: Sendable {
     var outgoing = OutgoingRequests<Waiter>()
     var incoming = IncomingRequests()
     var ended = false
-    /// Another program is about to go on: nothing is asked any more.
+    /// Another program is about to continue with the connection: no request is sent any more.
     var isHeld = false
   }
 
@@ -66,7 +66,7 @@ package final class JSONRPCConnection: Sendable {
     self.reader.withLock { $0 = reader }
   }
 
-  /// A connection between two requests, for another process to go on with.
+  /// A connection between two requests, for another process to continue with.
   package struct Snapshot: Codable, Sendable {
     package var input: Int32
     package var output: Int32
@@ -74,7 +74,7 @@ package final class JSONRPCConnection: Sendable {
     package var held: [UInt8]
   }
 
-  /// Goes on with a connection that another process has held.
+  /// Continues with a connection that another process has held.
   package convenience init(
     _ snapshot: Snapshot, clock: any Clock<Duration>, violation: @escaping @Sendable (ProtocolViolation) -> Void
   ) {
@@ -83,9 +83,9 @@ package final class JSONRPCConnection: Sendable {
       violation: violation)
   }
 
-  /// Reads nothing more until `resume`.
+  /// Stops reading until `resume`.
   ///
-  /// - Returns: nil while a request of either side is open, or more is to be written.
+  /// - Returns: `nil` while a request of either side is open, or output waits to be written.
   package func hold() async -> Snapshot? {
     guard let reader = reader.withLock({ $0 }), let (input, held) = await reader.hold(),
       let output = outbox.idleDescriptor

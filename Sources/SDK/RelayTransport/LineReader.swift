@@ -3,7 +3,7 @@ import Glibc
 package import RelayConcurrency
 package import RelayWire
 
-/// Reads lines from a descriptor that it owns, without ever holding back: what arrives is delivered at once.
+/// Reads lines from a descriptor that it owns, and delivers them at once.
 package final class LineReader: Sendable {
   /// The handlers run on the loop's thread, in order; the bytes they see are valid only during the call.
   package struct Handlers: Sendable {
@@ -23,7 +23,7 @@ package final class LineReader: Sendable {
       self.end = end
     }
 
-    /// One call for each line.
+    /// Calls `line` once for each line.
     package init(line: @escaping @Sendable (FramedLine) -> Void, end: @escaping @Sendable () -> Void = {}) {
       self.init(chunk: { chunk, framer in framer.feed(chunk, deliver: line) }, rest: line, end: end)
     }
@@ -33,9 +33,9 @@ package final class LineReader: Sendable {
     var framer: LineFramer
     var descriptor: Int32
     var token: EventLoop.Token?
-    /// Waits for the permit to gather a long line; what it reads stays in the pipe.
+    /// Waits for the permit to gather a long line; unread bytes stay in the pipe.
     var isPaused = false
-    /// Another process is about to go on reading.
+    /// Another process is about to continue reading.
     var isHeld = false
   }
 
@@ -77,9 +77,9 @@ package final class LineReader: Sendable {
   /// Longest beginning of a line that is handed over.
   private static let maximumHeld = 1 << 20
 
-  /// Reads nothing more until `resume`, so that another process can go on. Nothing is delivered after it returns.
+  /// Stops reading until `resume`, so that another process can continue. Nothing is delivered after it returns.
   ///
-  /// - Returns: the descriptor and what was read of a line; nil when this is no moment for it.
+  /// - Returns: the descriptor and the beginning of an unfinished line; `nil` when the reader cannot stop now.
   package func hold() async -> (descriptor: Int32, held: [UInt8])? {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in
@@ -95,7 +95,7 @@ package final class LineReader: Sendable {
     }
   }
 
-  /// Goes on after `hold`, whatever that returned.
+  /// Continues reading after `hold`, also after a `nil`.
   package func resume() {
     loop.perform { [self] in
       state.withLock { state in
@@ -111,8 +111,8 @@ package final class LineReader: Sendable {
     loop.perform { [self] in finish() }
   }
 
-  /// Stops reading once what has been written already is read. For a writer that has ended: someone who inherited
-  /// its end of the pipe may hold it open for ever.
+  /// Stops reading once the present content of the pipe is read. For a writer that has exited: a process that inherited
+  /// its end of the pipe may hold it open without limit.
   package func closeAfterDraining() {
     loop.perform { [self] in
       let isReady = state.withLock { state in

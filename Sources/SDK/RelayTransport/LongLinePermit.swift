@@ -37,7 +37,7 @@ package final class LongLinePermit: Sendable {
     }
   }
 
-  /// Reports whether the reader may go on; if not, the reader is called when it may.
+  /// Reports whether the reader may continue; if not, the reader is called when it may.
   func acquire(_ reader: any Reader) -> Bool {
     let (isTaken, mustWatch) = state.withLock { state in
       if state.holder === reader {

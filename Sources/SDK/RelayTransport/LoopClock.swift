@@ -27,7 +27,7 @@ package final class LoopClock: Clock, Sendable {
     var sleepers: [UInt64: Sleeper] = [:]
     /// Before they fell asleep.
     var cancelled: Set<UInt64> = []
-    /// When the timer rings; a sleeper that is cancelled does not set it anew, and it rings in vain once.
+    /// The time of the timer. A cancelled sleeper does not set it again, so that it may fire once without effect.
     var alarm: Duration?
   }
 
@@ -79,7 +79,7 @@ package final class LoopClock: Clock, Sendable {
       }
       sleeper?.continuation.resume(throwing: CancellationError())
     }
-    // Woken and cancelled at once: what was noted for a sleep that never began goes.
+    // Woken and cancelled at the same time: the note about a sleep that never began is removed.
     state.withLock { _ = $0.cancelled.remove(number) }
   }
 

@@ -10,7 +10,7 @@ struct JSONObjectEnd {
   private var isEscaped = false
 
   /// - Parameter piece: the next bytes; the first piece begins with the object.
-  /// - Returns: the offset behind the object; `nil` where it goes on.
+  /// - Returns: the offset behind the object; `nil` where the object continues.
   mutating func find(in piece: UnsafeRawBufferPointer) -> Int? {
     var position = 0
     while position < piece.count {

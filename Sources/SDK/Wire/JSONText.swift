@@ -67,7 +67,7 @@ public enum JSONText {
     out.append(UInt8(ascii: "\""))
   }
 
-  /// Eight bytes at a time: an answer is quoted anew for each edit that shows it longer.
+  /// Eight bytes at a time: an answer is quoted again for each edit that shows more of it.
   private static func firstToEscape(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var index = start
     while index + 8 <= bytes.count {

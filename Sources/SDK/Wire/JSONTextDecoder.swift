@@ -1,5 +1,5 @@
-/// Reads `Decodable` types where their text stands: nothing is copied or built but what the type asks for, so that a
-/// line's few fields among many cost little more than finding them.
+/// Reads `Decodable` types directly from their text: nothing is copied or built except the members that the type reads,
+/// so that a few members of a long line cost little more than finding them.
 struct JSONTextDecoder: Decoder {
   /// The whole text, which is known to be JSON and outlives every decoder of it.
   fileprivate let text: UnsafeRawBufferPointer

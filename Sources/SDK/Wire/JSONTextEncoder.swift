@@ -46,7 +46,7 @@ private final class JSONWriter {
     var isEmpty = true
   }
 
-  // One value is encoded on one thread, and no access spans a call of its code: each is not checked once more.
+  // A value is encoded on one thread, and no access spans a call of the value's code, so exclusivity needs no check.
   @exclusivity(unchecked) private(set) var text: [UInt8] = []
   @exclusivity(unchecked) private(set) var isMisused = false
   @exclusivity(unchecked) private var containers: [Container] = []

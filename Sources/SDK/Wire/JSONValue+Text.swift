@@ -6,8 +6,8 @@ public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
   public var description: String { "not JSON at byte \(position)" }
 }
 
-// By hand, since all that a platform says and is told goes through here: the general decoder asks each value what it is
-// not, one type after another, and takes many times as long.
+// Written by hand, because every message of a platform passes here: the general decoder tries one type after another
+// for each value, and takes many times as long.
 extension JSONValue {
   /// Values in values that are read; more would be a stack's end.
   private static let deepest = 512
@@ -31,7 +31,7 @@ extension JSONValue {
     return value
   }
 
-  /// Reads the value that comes next; it is `null` where nothing is to be built.
+  /// Reads the next value; the result is `null` where no value must be built.
   static func read(_ cursor: inout JSONCursor, depth: Int = 0, builds: Bool = true) throws -> JSONValue {
     guard let first = cursor.peek(), depth < deepest else { throw JSONSyntaxError(position: cursor.position) }
     switch first {
@@ -116,7 +116,7 @@ extension JSONValue {
     return rest.isEmpty
   }
 
-  /// Appends the value as JSON. What is no number in JSON, an infinity for one, is written as `null`.
+  /// Appends the value as JSON. A number that JSON cannot express, such as infinity, is written as `null`.
   ///
   /// - Parameter sorted: gives a stable order of members.
   public func write(to out: inout [UInt8], sorted: Bool = false) {

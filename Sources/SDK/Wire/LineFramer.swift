@@ -2,7 +2,7 @@
   import Glibc
 #endif
 
-/// One thing found in a stream of lines. The bytes are valid only during the call that delivers them.
+/// An item in a stream of lines. The bytes are valid only during the call that delivers them.
 public enum FramedLine {
   /// A whole line without its `\n` and without one trailing `\r`. Empty lines are not delivered.
   case line(UnsafeRawBufferPointer)
@@ -14,7 +14,8 @@ public enum FramedLine {
   case unfinished(UnsafeRawBufferPointer)
 }
 
-/// Cuts a byte stream into lines at `\n` and nowhere else: U+2028, U+2029, NEL and their kin are data in JSON.
+/// Cuts a byte stream into lines at `
+/// ` and nowhere else: U+2028, U+2029, NEL and similar characters are data in JSON.
 ///
 /// Holds at most `maximumLineLength` bytes, and nothing between lines. Feed it chunks of any size.
 public struct LineFramer {
@@ -32,10 +33,10 @@ public struct LineFramer {
   public enum Verdict: Equatable {
     /// The rest is needed: the line is delivered whole.
     case keep
-    /// The JSON object that begins at this offset, and what stands before it, are not needed. What follows the object is a
-    /// line of its own.
+    /// The JSON object that begins at this offset, and the bytes before it, are not needed. The bytes after the object
+    /// are a line of their own.
     case dropObject(at: Int)
-    /// The first bytes are not needed. What follows them is a line of its own.
+    /// The first bytes are not needed. The bytes after them are a line of their own.
     case drop(Int)
   }
 
@@ -160,7 +161,7 @@ public struct LineFramer {
     tail.removeFirst(start)
   }
 
-  /// Goes on dropping an object; returns what follows it, which the mode then is to collect.
+  /// Continues to drop an object; returns the bytes after it, which the mode must collect next.
   private mutating func skipObject(
     in piece: UnsafeRawBufferPointer, _ deliver: (FramedLine) -> Void
   ) -> UnsafeRawBufferPointer {
@@ -181,7 +182,7 @@ public struct LineFramer {
   }
 
   private mutating func reset() {
-    // A buffer that one giant line needed is given back rather than kept for the life of the stream.
+    // A buffer of a very long line is freed, and not kept for the rest of the stream.
     tail.removeAll(keepingCapacity: tail.capacity <= Self.judgedLength * 2)
     skipped = 0
     mode = .collecting

@@ -24,8 +24,8 @@ private struct RequestLine<Params: Encodable>: Encodable {
   let params: Params
 }
 
-/// The answer of a request that has nothing to say but "done". Any JSON is read as it: the request was carried out,
-/// whatever was said with it.
+/// The answer of a request without a result. Any JSON is read as it: the request was carried out, whatever the result
+/// says.
 public struct Empty: Codable, Sendable, Equatable {
   public init() {}
 }

@@ -20,7 +20,7 @@ package final class BridgeConnection {
         "\(path): \(Self.words(-result)). Use `pi-bridge list` to see the sessions that can be reached.")
     }
     descriptor = result
-    // A bridge that is gone is an error to report, not a signal to die of.
+    // A bridge that is gone must be an error to report, and not a signal that ends the program.
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -46,7 +46,7 @@ package final class BridgeConnection {
 
   /// Waits for the next line that is not empty.
   ///
-  /// - Parameter limit: `nil` waits for ever.
+  /// - Parameter limit: `nil` waits without a limit.
   /// - Returns: the line without its newline; `nil` when the bridge has closed the connection.
   package func nextLine(within limit: Duration?) throws(BridgeError) -> [UInt8]? {
     let deadline = limit.map { ContinuousClock.now + $0 }

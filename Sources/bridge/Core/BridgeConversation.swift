@@ -9,7 +9,7 @@ package struct BridgeConversation {
   private var count = 0
   /// Called for every line that is no answer to the request that is waited for.
   package var onEvent: (JSONValue) -> Void = { _ in }
-  /// The state that the bridge told when it was connected to.
+  /// The state that the bridge sent when the program connected.
   package private(set) var greeting: JSONValue?
 
   package init(with path: String, answersWithin limit: Duration?) throws(BridgeError) {
@@ -46,7 +46,7 @@ package struct BridgeConversation {
 
   /// Waits for the next line that the bridge sends by itself.
   ///
-  /// - Parameter limit: `nil` waits for ever.
+  /// - Parameter limit: `nil` waits without a limit.
   /// - Returns: `nil` when the bridge has closed the connection.
   package mutating func next(within limit: Duration?) throws(BridgeError) -> [UInt8]? {
     guard let line = try connection.nextLine(within: limit) else { return nil }

@@ -36,7 +36,7 @@ package struct BridgeDirectory: Sendable, Equatable {
     return names.compactMap { BridgeListing(file: "\(folder)/\($0)") }.sorted { $0.pid < $1.pid }
   }
 
-  /// A name under /tmp can be foretold: whoever makes the folder first could offer sockets of their own.
+  /// A name under /tmp is predictable: another user who creates the folder first could offer sockets of their own.
   private func requireOwn(_ folder: String) throws(BridgeError) {
     var status = stat()
     guard lstat(folder, &status) == 0 else { return }
@@ -48,7 +48,7 @@ package struct BridgeDirectory: Sendable, Equatable {
   }
 }
 
-/// One registered bridge.
+/// A registered bridge.
 package struct BridgeListing: Sendable {
   private struct Fields: Decodable {
     var `protocol`: String?
@@ -89,7 +89,7 @@ package struct BridgeListing: Sendable {
   /// Indicates that nothing answers there, or that it speaks another protocol.
   package var isStale: Bool { !isAlive || !socketExists || fields.protocol != BridgeProtocol.version }
 
-  /// A process of another user is alive too. One that began at another time has only the same number.
+  /// A process of another user is alive, too. A process that started at another time only has the same number.
   private static func isAlive(_ pid: Int32, since start: UInt64?) -> Bool {
     guard kill(pid, 0) == 0 || errno == EPERM else { return false }
     return start.map { $0 == relay_process_start_time(pid) } ?? true

@@ -3,7 +3,7 @@ package import RelayWire
 /// Events of a session as a person at a terminal reads them.
 package struct LiveView {
   private let isColoured: Bool
-  /// The cursor stands behind text on its line.
+  /// The cursor is behind text on its line.
   private var isInLine = false
   private var isThinking = false
 
@@ -102,7 +102,7 @@ package struct LiveView {
 
   private func plain(_ value: JSONValue?) -> String { plain(value?.stringValue ?? "") }
 
-  /// Without control characters: what an agent prints must not command the terminal of who watches.
+  /// Removes control characters: text of an agent must not command the viewer's terminal.
   private func plain(_ text: String, keepsLines: Bool = false) -> String {
     String(
       String.UnicodeScalarView(

@@ -17,7 +17,7 @@ enum StandardInput {
 }
 
 enum StandardOutput {
-  /// Writes at once: who watches a session must not wait for a buffer to fill.
+  /// Writes at once: a person who watches a session must not wait for a buffer to fill.
   static func write(_ text: String) { writeAll(Array(text.utf8), to: STDOUT_FILENO) }
 }
 

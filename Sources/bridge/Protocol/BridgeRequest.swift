@@ -64,9 +64,9 @@ package enum BridgeRequest: Sendable, Equatable {
   case shutdown(confirmed: Bool)
 }
 
-/// One line of a client, read.
+/// A line of a client, parsed.
 package struct BridgeCommand: Sendable, Equatable {
-  /// Repeated in the answer, whatever it is.
+  /// Repeated in the answer unchanged.
   package let id: JSONValue?
   /// The verb that the answer names: aliases answer under their main name.
   package let name: String

@@ -3,7 +3,7 @@ import Glibc
 internal import RelayTransport
 internal import RelayWire
 
-// One run: what the script says, told as pi tells it.
+// Carries out one run: writes the script's steps as pi's events.
 extension Agent {
   func execute(_ first: String, images: [(mime: String, data: String)]) async {
     var next: String? = first
@@ -183,7 +183,7 @@ extension Agent {
     return aborted ? await stream("", piece: 1, milliseconds: 1, &messages) : .resume
   }
 
-  /// One black pixel.
+  /// A single black pixel.
   private static let picture =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 

@@ -10,7 +10,7 @@ struct AgentLines {
   /// The stop reason of an assistant's message that has not ended.
   var unfinished: String { dialect == .current ? "pending" : "stop" }
 
-  /// - Parameter isFinal: as the provider told it with a whole answer; current releases then tell more.
+  /// - Parameter isFinal: the message is the provider's whole answer; current releases then have more members.
   private func usage(isFinal: Bool = false) -> OrderedJSON {
     var members: [(String, OrderedJSON)] = [("input", 0), ("output", 0), ("cacheRead", 0), ("cacheWrite", 0)]
     if isFinal { members.append(("reasoning", 0)) }

@@ -1,4 +1,4 @@
-/// One step of the demo agent's work on a prompt.
+/// A step of the demo agent's work on a prompt.
 enum ScriptStep: Sendable, Equatable {
   enum Dialog: Sendable, Equatable {
     case confirm(title: String, message: String)
@@ -22,8 +22,8 @@ enum ScriptStep: Sendable, Equatable {
   case crash(code: Int32)
 }
 
-/// Turns a prompt into steps. A prompt that begins with one of the demo's commands does that; any other is answered.
-/// What follows a command and its number is repeated in what it says.
+/// Turns a prompt into steps. A prompt that begins with a command of the demo carries it out; any other prompt is
+/// answered. Text after a command and its number is repeated in the answer.
 enum Script {
   static let commands: [(name: String, summary: String)] = [
     ("tool", "call a pretend tool: /tool [milliseconds]"),

@@ -22,7 +22,7 @@ final class CurlTunnel: @unchecked Sendable {
     var allowsPlain: Bool
     /// A file of certificates to trust instead of the system's.
     var trust: String?
-    /// Otherwise the server is not told that HTTP will be spoken.
+    /// False switches off ALPN, which announces HTTP to the server.
     var isHTTP = true
   }
 

@@ -9,7 +9,7 @@ public final class WebSocket: Sendable {
     public var url: String
     /// Headers of the handshake besides those that the protocol wants.
     public var headers: [(name: String, value: String)] = []
-    /// http, https, socks4, socks5 or socks5h; nil: none, whatever the environment says.
+    /// http, https, socks4, socks5 or socks5h; `nil`: no proxy, whatever the environment says.
     public var proxy: String?
     /// Until it is open.
     public var timeoutSeconds = 15
@@ -82,7 +82,7 @@ public final class WebSocket: Sendable {
   /// Queues a text; never waits.
   public func send(_ text: [UInt8]) throws(WebSocketError) { try frames.send(text) }
 
-  /// Says goodbye; what the server sends until it has answered is still received.
+  /// Closes the connection; messages that the server sends before its answer are still received.
   public func close(code: Int, reason: String = "") { frames.close(code: code, reason: reason) }
 
   /// Ends the connection without a word.

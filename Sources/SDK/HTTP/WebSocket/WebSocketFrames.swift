@@ -5,7 +5,7 @@ internal import RelayTransport
 
 /// The frames of one WebSocket, between wslay and the tunnel.
 ///
-/// `@unchecked`: what is not locked is touched on the loop's thread alone.
+/// `@unchecked`: state without a lock is used on the loop's thread alone.
 final class WebSocketFrames: @unchecked Sendable {
   private struct Shared {
     var waitingBytes = 0

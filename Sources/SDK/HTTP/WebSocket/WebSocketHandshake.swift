@@ -2,7 +2,7 @@ import CCrypto
 import Glibc
 import RelayWire
 
-/// The opening handshake of RFC 6455, §4: what is asked, and whether the answer is right.
+/// The opening handshake of RFC 6455, §4: the request, and the check of the answer.
 struct WebSocketHandshake {
   private let key: String
 

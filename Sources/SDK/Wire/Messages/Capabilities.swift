@@ -1,4 +1,4 @@
-/// Facts about a plugin. Everything is optional: what is not stated is not there.
+/// Facts about a plugin. Every member is optional: a capability that is not stated is missing.
 public struct Capabilities: Codable, Sendable, Equatable {
   /// Longest text of one message, counted in `lengthUnit`.
   public var maximumTextLength: Int?
@@ -30,9 +30,9 @@ public struct Capabilities: Codable, Sendable, Equatable {
   public var idempotencyKey: Bool?
   /// `message.lookup` finds a message by key.
   public var lookup: Bool?
-  /// Wants to be told the menu of commands: `commands.changed`.
+  /// Wants the menu of commands: `commands.changed`.
   public var commandsMenu: Bool?
-  /// Wants to be told how each message ended: `message.settled`.
+  /// Wants the outcome of each message: `message.settled`.
   public var outcomes: Bool?
   /// Hosts that attachments' addresses point to.
   public var attachmentHosts: [String]?

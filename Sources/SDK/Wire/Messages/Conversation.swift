@@ -11,7 +11,7 @@ public struct Conversation: Codable, Sendable, Hashable {
   public var parent: String?
   /// The platform's name for the place; `nil` where there is none.
   public var title: String?
-  /// Where a session begun here works. Heeded only from a terminal of the daemon's own user.
+  /// The working directory of a session that begins here. Read only from a terminal of the daemon's own user.
   public var directory: String?
 
   public init(

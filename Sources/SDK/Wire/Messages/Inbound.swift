@@ -33,7 +33,7 @@ public struct MessageReceived: WireRequest, Equatable {
   public var replyTo: QuotedMessage?
   /// The files that came with the message, at most 32: the host answers `invalidParams` to more.
   public var attachments: [Attachment]?
-  /// The words are someone else's: the agent is told so, and no command in them is carried out.
+  /// The text is another person's: the agent is told so, and no command in it is carried out.
   public var forwarded: Bool?
   /// The plugin's new state, committed together with the message.
   public var state: JSONValue?

@@ -89,7 +89,7 @@ public struct PluginKind: RawRepresentable, Hashable, Codable, Sendable {
   public static let observer = PluginKind(rawValue: "observer")
 }
 
-/// One complaint about a configuration subtree. `path` is dotted and relative to the subtree.
+/// A mistake in a configuration subtree. `path` is dotted and relative to the subtree.
 public struct ConfigurationProblem: Codable, Sendable, Equatable {
   /// The dotted path of the setting; empty for the subtree itself.
   public var path: String

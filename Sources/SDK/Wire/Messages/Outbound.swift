@@ -140,7 +140,7 @@ public struct MessageSettled: WireRequest, Equatable {
   }
 }
 
-/// `message.lookup`: what became of a send whose outcome is unknown.
+/// `message.lookup`: finds the result of a send whose outcome is unknown.
 public struct MessageLookup: WireRequest, Equatable {
   public static let method = "message.lookup"
   public static let replyForm = "{message?: string}"

@@ -33,7 +33,7 @@ public struct ReactionSet: WireRequest, Equatable {
   }
 }
 
-/// `conversation.open`: the place of direct messages with somebody, who may not have written yet.
+/// `conversation.open`: finds the direct messages with a person, who may not have written yet.
 public struct ConversationOpen: WireRequest, Equatable {
   public static let method = "conversation.open"
   public static let replyForm = ThreadCreate.replyForm
@@ -74,7 +74,7 @@ public struct ThreadCreate: WireRequest, Equatable {
   }
 }
 
-/// `presence.set`: what the bot shows as its activity.
+/// `presence.set`: the text that the bot shows as its activity.
 public struct PresenceSet: WireRequest, Equatable {
   public static let method = "presence.set"
   public typealias Reply = Empty
@@ -92,7 +92,7 @@ public struct CommandsChanged: WireRequest, Equatable {
   public static let method = "commands.changed"
   public typealias Reply = Empty
 
-  /// One command of the menu.
+  /// A command of the menu.
   public struct Command: Codable, Sendable, Equatable {
     /// The name, without the slash.
     public var name: String
@@ -111,7 +111,7 @@ public struct CommandsChanged: WireRequest, Equatable {
     }
   }
 
-  /// All commands, which replace the menu that was told before.
+  /// All commands; they replace the previous menu.
   public var commands: [Command]
 
   public init(commands: [Command]) { self.commands = commands }

@@ -1,4 +1,4 @@
-/// `problem.report`: what keeps a plugin that runs from its work, for `pi-relayd status` and the log.
+/// `problem.report`: the problem that keeps a running plugin from its work, for `pi-relayd status` and the log.
 public struct ProblemReport: WireRequest, Equatable {
   public static let method = "problem.report"
   public typealias Reply = Empty

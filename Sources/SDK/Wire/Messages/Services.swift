@@ -29,13 +29,13 @@ public struct FormatRender: WireRequest, Equatable {
 
   /// The source, in Markdown.
   public var text: String
-  /// The dialect of the pieces, one that the service lists in `Capabilities.dialects`.
+  /// The dialect of the pieces, from the service's `Capabilities.dialects`.
   public var dialect: String
   /// The longest piece after rendering, counted in `unit`.
   public var limit: Int
   /// The unit of `limit`.
   public var unit: LengthUnit
-  /// False while the text is still growing: a table that may not be complete is held back.
+  /// False while the text still grows: a table that may be incomplete is withheld.
   public var final: Bool
 
   public init(text: String, dialect: String, limit: Int, unit: LengthUnit, final: Bool) {
@@ -70,14 +70,14 @@ public struct FormatTool: WireRequest, Equatable {
 
   /// The answer of `format.tool`.
   public struct Reply: Codable, Sendable, Equatable {
-    /// One line for each call, in the order of the calls.
+    /// A line for each call, in the order of the calls.
     public var lines: [String]
     public init(lines: [String]) { self.lines = lines }
   }
 
   /// The calls, in the order in which the lines are shown.
   public var calls: [Call]
-  /// The dialect of the lines, one that the service lists in `Capabilities.dialects`.
+  /// The dialect of the lines, from the service's `Capabilities.dialects`.
   public var dialect: String
 
   public init(calls: [Call], dialect: String) {

@@ -32,7 +32,7 @@ public struct SetupSay: WireRequest {
   public static let method = "setup.say"
   public typealias Reply = Empty
 
-  /// The words for the person, who sees them at once.
+  /// The text for the person, who sees it at once.
   public var text: String
 
   public init(text: String) { self.text = text }
@@ -76,7 +76,7 @@ public struct CheckRequest: WireRequest {
     public init(findings: [Finding]) { self.findings = findings }
   }
 
-  /// One fact that the check has found.
+  /// A finding of the check.
   public struct Finding: Codable, Sendable, Equatable {
     /// False for a fault.
     public var isGood: Bool

@@ -3,7 +3,7 @@ internal import Glibc
 internal import RelayHTTP
 package import RelayWire
 
-/// Turns a message's files into images and text for the agent. What cannot be included is mentioned, never dropped.
+/// Turns a message's files into images and text for the agent. A file that cannot be included is mentioned.
 package struct Preparation: Sendable {
   package struct Limits: Sendable, Equatable {
     package var imageBytes = 10 << 20
@@ -120,7 +120,7 @@ package struct Preparation: Sendable {
     return "[Attached but not included: \(facts.joined(separator: ", ")) — \(why)]"
   }
 
-  /// One short line: a file's name is someone else's text.
+  /// A short single line, because another person chose the file's name.
   static func safeName(_ name: String) -> String {
     let visible = name.unicodeScalars.filter { scalar in
       switch scalar.properties.generalCategory {

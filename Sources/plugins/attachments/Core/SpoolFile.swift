@@ -28,8 +28,8 @@ enum SpoolFile {
     return Array(bytes.prefix(done))
   }
 
-  /// Walks from the folder one name at a time, refusing links and "..": what is opened is beneath it, whatever is
-  /// renamed meanwhile.
+  /// Opens one path component after another, and refuses links and "..", so that the file lies beneath the folder even
+  /// if names change meanwhile.
   private static func open(_ path: String, beneath folder: String) throws(Failure) -> Int32 {
     guard path.hasPrefix(folder + "/") else { throw Failure(description: "it is outside the spool folder") }
     let names = path.dropFirst(folder.count + 1).split(separator: "/", omittingEmptySubsequences: true)

@@ -8,7 +8,7 @@ struct Backfill: Sendable {
   let rest: RESTClient
   let log: @Sendable (String) -> Void
 
-  /// The messages of a channel after another, oldest first, as the gateway would have told of them.
+  /// The messages of a channel after a given one, oldest first, in the form of gateway events.
   func messages(in channel: String, after watermark: String) async throws(RESTError) -> [JSONValue] {
     let missed = try await CatchUp<JSONValue>(
       after: watermark, pageSize: Self.page, mark: { $0["id"]?.stringValue },

@@ -26,7 +26,7 @@ final class Channels: Sendable {
   private let known = Locked<[String: Known]>([:])
   private let direct = Locked<[String: String]>([:])
 
-  /// - Parameter heard: where the bot was mentioned in an earlier life.
+  /// - Parameter heard: channels in which the bot was mentioned in an earlier process.
   init(_ settings: DiscordSettings, heard: some Sequence<String>, _ rest: RESTClient) {
     configured = Set(settings.channels ?? [])
     servesElsewhere = settings.servesElsewhere
@@ -54,7 +54,7 @@ final class Channels: Sendable {
   /// Reports whether an authorised person has mentioned the bot there.
   func hears(_ channel: String) -> Bool { hearsMentions && heard.withLock { $0.contains(channel) } }
 
-  /// Somebody who may has mentioned the bot there: what happens to messages there matters, too.
+  /// An authorised person has mentioned the bot there, so later changes of messages there matter too.
   func hear(_ channel: String) {
     guard hearsMentions else { return }
     heard.withLock { heard in
@@ -89,7 +89,7 @@ final class Channels: Sendable {
     channel.flatMap { configured.contains($0) ? Conversation(id: $0, kind: .channel) : nil }
   }
 
-  /// Nil when it is no thread in one of our channels.
+  /// `nil` when it is no thread in one of the bot's channels.
   private func thread(_ id: String) async throws(RESTError) -> Conversation? {
     if known.withLock({ $0[id] }) == nil { learn(try await rest.ask(.channel(id))) }
     guard case .thread(let parent, let title)? = known.withLock({ $0[id] }), configured.contains(parent) else {

@@ -5,7 +5,7 @@ internal import RelayWire
 
 /// Looks whether a configuration works at Discord.
 enum DiscordCheck {
-  /// Seconds for which another program that has answered is told of.
+  /// The time in seconds for which another program that has answered is reported.
   private static let memory = 86_400.0
 
   static func findings(_ request: CheckRequest) async throws -> [CheckRequest.Finding] {

@@ -47,7 +47,7 @@ enum DiscordMessages {
     return ["<@\(me)>", "<@!\(me)>"].reduce(text) { $0.replacing($1, with: "") }.trimmingWhitespace()
   }
 
-  /// Nil for bots, this one among them, and webhooks.
+  /// Reads a message; `nil` for messages of bots, this one included, and of webhooks.
   private static func sender(_ data: JSONValue) -> Sender? {
     guard data["author"]?["bot"] != true, data["webhook_id"]?.stringValue == nil,
       let id = data["author"]?["id"]?.stringValue

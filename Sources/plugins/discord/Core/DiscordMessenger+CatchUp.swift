@@ -4,7 +4,7 @@ internal import RelayConcurrency
 
 // Messages that were written while no session was there to tell of them.
 extension DiscordMessenger {
-  /// A new session has begun. What was written since the last one is fetched; a first start fetches nothing.
+  /// Handles a new session: messages since the last one are fetched; a first start fetches nothing.
   func catchUp(_ ready: JSONValue) async throws {
     progress.beganSession(servers: ready["guilds"]?.list.compactMap { $0["id"]?.stringValue } ?? [])
     for (channel, watermark) in progress.state.seen.all { try await fetch(channel, after: watermark) }
@@ -15,8 +15,8 @@ extension DiscordMessenger {
     progress.state.seen.saw(message, in: channel, keeping: settings.channels ?? [])
   }
 
-  /// Sets the first watermark of a channel that is configured: what Discord says was written last. This machine's time of
-  /// day says nothing of Discord's.
+  /// Sets the first watermark of a configured channel to Discord's last message. The machine's clock may differ from
+  /// Discord's.
   func begin(_ channel: JSONValue) {
     guard let id = channel["id"]?.stringValue, channels.configured(id) != nil, progress.state.seen[id] == nil else {
       return
@@ -48,7 +48,7 @@ extension DiscordMessenger {
     }
   }
 
-  /// Nil where nothing can be had.
+  /// Fetches missed messages; `nil` where Discord refuses.
   private func missed(_ channel: String, after watermark: String) async throws -> [JSONValue]? {
     let backfill = Backfill(rest: rest, log: { [host] in host.log($0) })
     let found = try await Self.fetching.run { () -> [JSONValue]?? in

@@ -41,7 +41,7 @@ extension DiscordMessenger {
       channels.learn(event.data)
       begin(event.data)
     case "THREAD_CREATE":
-      // From its first message on nothing of it is to be missed.
+      // From its first message on no message of the thread may be missed.
       if let thread = channels.learn(event.data), progress.state.seen[thread.id] == nil {
         see(Snowflake.before(thread.id), in: thread.id)
       }
@@ -67,7 +67,7 @@ extension DiscordMessenger {
 
   private func finished(_ number: Int) { progress.position.finish(number) }
 
-  /// Asks until Discord says where something happened: what belongs here must not be passed over.
+  /// Asks until Discord names the place of a message: a message that belongs here must not be skipped.
   private func place(of data: JSONValue, isAddressed: Bool? = nil) async throws -> Conversation? {
     while true {
       do {

@@ -24,7 +24,7 @@ extension DiscordMessenger {
     return try await create(body, key: request.key, in: request.conversation)
   }
 
-  /// Nil when the interaction cannot be answered any more: then it is said as a message.
+  /// Answers an interaction; `nil` when it can no longer be answered, and the answer is sent as a message.
   private func reply(_ body: [String: JSONValue], to interaction: String) async throws -> String? {
     do {
       return try await interactions.replies.say(body, to: interaction)

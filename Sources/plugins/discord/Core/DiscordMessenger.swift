@@ -2,7 +2,7 @@ internal import MessengerKit
 package import PluginSDK
 internal import RelayConcurrency
 
-/// One bot: what happens at Discord goes to the host, and what the host says goes to Discord.
+/// The bot: passes Discord's events to the host, and carries out the host's requests at Discord.
 package actor DiscordMessenger: Plugin {
   package static let name = "discord"
   package static let version = "0.1.0"
@@ -105,7 +105,7 @@ package actor DiscordMessenger: Plugin {
 
   package func shutdown() async {
     await typing.end()
-    // So that the next life is told again of as little as can be.
+    // Kept so that the next process receives as few events again as possible.
     if progress.session != nil {
       do { try await keep() } catch { host.log("the place in the stream could not be kept: \(error)") }
     }

@@ -1,14 +1,15 @@
 internal import MessengerKit
 internal import RelayWire
 
-/// The way that the bot has come in what happens at Discord: what it keeps, and what it still has to fetch. A pure value.
+/// The bot's progress through Discord's events: the position to keep, and the messages that must still be fetched. A
+/// pure value.
 struct DiscordProgress: Sendable {
   var state: DiscordState
   var position = StreamPosition()
   private(set) var session: GatewaySession?
   /// The watermarks at the beginning of a session, until all that was missed has been fetched; then nil.
   private var before: DiscordState?
-  /// Servers of a new session that have not been told of yet.
+  /// Servers of a new session whose event has not come yet.
   private var unmet: Set<String> = []
 
   init(_ state: DiscordState) { self.state = state }
@@ -19,10 +20,10 @@ struct DiscordProgress: Sendable {
   /// The watermarks from which missed messages are fetched.
   var known: DiscordState { before ?? state }
 
-  /// The state from which the next process goes on. While missed messages are being fetched it holds no session to resume: the
-  /// next process fetches them again. Events that are under way come again.
+  /// The state from which the next process continues. While missed messages are being fetched it holds no session to
+  /// resume, so that the next process fetches them again. Events under way come again.
   ///
-  /// - Parameter next: what is kept once the host has stored it; by default what is kept now.
+  /// - Parameter next: the state once the host has stored it; by default the present state.
   func storable(_ next: DiscordState? = nil) -> JSONValue {
     var state = next ?? state
     state.gateway = isCaughtUp ? session : nil
@@ -41,14 +42,14 @@ struct DiscordProgress: Sendable {
     before = state
   }
 
-  /// A server was told of, and what was missed in it has been fetched.
+  /// Notes that a server's event has come, and its missed messages were fetched.
   ///
-  /// - Returns: whether that was the last.
+  /// - Returns: whether it was the last server.
   mutating func met(_ server: String) -> Bool { unmet.remove(server) != nil && endCatchingUp() }
 
-  /// Missed messages have been fetched.
+  /// Notes that missed messages were fetched.
   ///
-  /// - Returns: false where servers are still to be told of.
+  /// - Returns: false where events of servers are still to come.
   mutating func endCatchingUp() -> Bool {
     guard unmet.isEmpty else { return false }
     before = nil

@@ -22,7 +22,8 @@ struct DiscordState: Sendable {
       self.init(channel: channel, time: Double(time))
     }
 
-    /// Seconds in which it is not told again. This machine's time of day on both sides, since it outlives the plugin.
+    /// Seconds in which another program is not reported again. Both times are the machine's, because the value outlives
+    /// the plugin's process.
     static let pause = 3_600.0
   }
 

@@ -1,10 +1,10 @@
 internal import MessengerKit
 internal import RelayWire
 
-/// Finds out that another program answers with the same bot where this one does.
+/// Finds out whether another program answers with the same bot in the same places.
 ///
-/// Machines may share a token while each keeps to places of its own. What is sent bears this installation's mark in its nonce,
-/// which Discord tells with the message to everybody who listens with the token.
+/// Machines may share a token while each keeps to places of its own. Each message bears this installation's mark in its
+/// nonce, which Discord passes on to every program that listens with the token.
 struct SharedToken: Sendable {
   /// Discord takes 25 characters.
   ///

@@ -2,7 +2,7 @@
 struct Fence: Equatable {
   let character: Character
   let length: Int
-  /// The opening line without its newline, as it is repeated where the block goes on in another message.
+  /// The opening line without its newline; repeated where the block continues in another message.
   let opener: String
 
   /// The text of the line that closes the fence.

@@ -1,4 +1,4 @@
-/// One line of rendered text, and the source it stands for.
+/// A line of rendered text, and its source.
 struct RenderedLine: Equatable {
   /// Without its newline.
   var text: Substring
@@ -8,10 +8,9 @@ struct RenderedLine: Equatable {
   var fence: Fence?
   /// It is the fence line that opens or closes a block.
   var isFenceLine = false
-  /// The text that must precede the source behind this line when that is rendered alone; `nil` stands for the fence, if
-  /// any.
+  /// The text that must precede the rest of the source when the rest is rendered alone; `nil` means the fence, if any.
   var reopen: String?
-  /// Where the text begins in the source, if the source stands behind it byte for byte; nil for rendered lines.
+  /// The offset of the text in the source, if the source contains it byte for byte; `nil` for rendered lines.
   var start: Int?
 }
 
@@ -105,7 +104,7 @@ enum MarkdownRenderer {
       texts[first...min(last, texts.count - 1)].joined(separator: "\n") + "\n"
     }
 
-    /// The header's line of a table; nil when its place cannot be told.
+    /// The header's line of a table; `nil` when its place is unknown.
     func firstLine(of table: MarkdownTable) -> Int? {
       var low = 0
       var high = starts.count

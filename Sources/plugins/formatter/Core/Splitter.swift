@@ -1,7 +1,8 @@
 package import RelayWire
 
-/// Packs rendered lines into messages of limited length. Cuts, in this order, at the end of a paragraph, of a line, of a
-/// sentence, of a word, between characters; never inside one. A code block that goes on is closed and opened again.
+/// Packs rendered lines into messages of limited length. Cuts, in this order, at the end of a paragraph, of a line, of
+/// a sentence, of a word, between characters; never inside a character. A code block that continues is closed and
+/// opened again.
 package struct Splitter {
   private let limit: Int
   private let unit: LengthUnit
@@ -192,8 +193,8 @@ enum LineCut {
     return scalars(of: text, room: room, unit: unit)
   }
 
-  /// One character alone is longer than a message: a letter with thousands of marks. It is cut all the same, between
-  /// scalars, since nothing could be sent otherwise.
+  /// A single character is longer than a message: a letter with thousands of marks. It is cut between scalars, because
+  /// nothing could be sent otherwise.
   private static func scalars(of text: Substring, room: Int, unit: LengthUnit) -> Substring {
     var length = 0
     var end = text.startIndex

@@ -19,7 +19,7 @@ package struct TerminalMarkdown: Sendable {
 
 /// Lays out one text.
 private final class TerminalPage: MarkdownVisitor {
-  /// A quote or an item of a list: what stands before its first line, and before the others.
+  /// A quote or an item of a list: the text before its first line, and before the others.
   private struct Container {
     var first: [TerminalCell]
     var rest: [TerminalCell]
@@ -125,7 +125,7 @@ private final class TerminalPage: MarkdownVisitor {
     case MD_BLOCK_UL, MD_BLOCK_OL: lists.removeLast()
     case MD_BLOCK_H: styles.removeLast()
     case MD_BLOCK_CODE:
-      // As it is: whoever copies it wants no other line breaks than its own.
+      // Unchanged, because a person who copies it wants only its own line breaks.
       let text = code ?? ""
       code = nil
       for line in (text.hasSuffix("\n") ? text.dropLast() : text[...]).split(

@@ -50,7 +50,7 @@ package struct TerminalStyle: OptionSet, Sendable {
   static let end = "\u{1B}[0m"
 }
 
-/// One character and how it looks.
+/// A character with its style.
 struct TerminalCell: Equatable {
   let character: Character
   let style: TerminalStyle

@@ -1,6 +1,6 @@
 package import RelayWire
 
-/// One line for each tool call: what ran, with the argument that tells most.
+/// Describes each tool call in a line: the tool, with its most informative argument.
 package enum ToolSummary {
   static let maximumCommand = 100
   static let maximumValue = 50

@@ -4,7 +4,7 @@ internal import RelayConcurrency
 internal import RelayHTTP
 internal import RelayTransport
 
-/// One connection to a server that has accepted the bot, until it ends.
+/// A connection to a server that has accepted the bot, until it ends.
 actor IRCConnection {
   /// For the lines of one message; another ten seconds for the receipt, and the host waits for thirty.
   private static let patience: Duration = .seconds(15)
@@ -48,7 +48,7 @@ actor IRCConnection {
 
   /// Reads until the connection ends, and hands over one line after the other.
   ///
-  /// - Throws: what `handle` throws, which ends the connection.
+  /// - Throws: errors of `handle`, which end the connection.
   func run(_ handle: @escaping @Sendable (IRCLine) async throws -> Void) async throws -> ConnectionEnding {
     defer { socket.drop() }
     return try await Arrivals.run(read: { await self.read($0) }, handle: handle)
@@ -103,9 +103,9 @@ actor IRCConnection {
 
   // MARK: - Who somebody is
 
-  /// The id of who wrote a line: a mask of the configuration or an account of the network's services; a nick alone is nobody.
+  /// The id of a line's author: a configured mask, or an account of the network's services; a nick alone is no id.
   ///
-  /// - Parameter isPast: it comes from the server's history: who bears the nick now says nothing.
+  /// - Parameter isPast: the line comes from the server's history, which does not show the present bearer of the nick.
   func author(of line: IRCLine, isPast: Bool) async -> String {
     let (nick, stranger) = (session.fold(line.nick), "unknown:\(line.source)")
     if let id = id(of: line.source, line.tags["account"]) { return id }

@@ -17,7 +17,7 @@ struct IRCLine: Equatable, Sendable {
   var text: String { parameters.last ?? "" }
   subscript(index: Int) -> String { parameters.indices.contains(index) ? parameters[index] : "" }
 
-  /// Nil for a line without a command.
+  /// Parses a line; `nil` for a line without a command.
   init?(_ bytes: [UInt8]) {
     var rest = String(decoding: bytes, as: UTF8.self).filter { $0 != "\r" }[...]
     func word() -> Substring {

@@ -3,7 +3,7 @@ internal import MessengerKit
 package import PluginSDK
 internal import RelayTransport
 
-/// One bot: what is said on IRC goes to the host, and what the host says goes to IRC.
+/// The bot: passes messages on IRC to the host, and the host's messages to IRC.
 package actor IRCMessenger: Plugin {
   package static let name = "irc"
   package static let version = "0.1.0"

@@ -46,7 +46,7 @@ struct IRCSession: Sendable {
     return missing.map { "JOIN \($0)" } + (nick == settings.wantedNick ? [] : ["NICK \(settings.wantedNick)"])
   }
 
-  /// - Returns: what to answer.
+  /// - Returns: the lines to answer with.
   mutating func take(_ line: IRCLine) -> [String] {
     if isMe(line.nick), line.source.contains("@") { ownName = line.source.utf8.count - line.nick.utf8.count - 2 }
     switch line.command {

@@ -40,7 +40,7 @@ struct IRCSettings: Decodable, Sendable {
         word.map { !$0.isEmpty && !$0.contains(where: \.isWhitespace) } ?? true, path, "is empty or holds blanks")
     }
     problems.require((account == nil) == (accountPassword == nil), "account", "and accountPasswordFile go together")
-    // One line of SASL; no server has longer passwords.
+    // The length of one line of SASL; no server takes longer passwords.
     problems.require(credentials.utf8.count < 400, "accountPassword", "is longer than IRC takes")
     problems.require(
       connection.isPrivate || password == nil && account == nil, "tls",

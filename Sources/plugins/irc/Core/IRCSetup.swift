@@ -45,9 +45,7 @@ extension IRCMessenger {
         try pairing.heard(line.text, from: Sender(id: id.hasPrefix("unknown:") ? mask : id, name: line.nick))
       }
     }
-    if sender.id.contains("@") {
-      try await dialogue.say("You have no account here: everybody who comes from there counts as you.")
-    }
+    if sender.id.contains("@") { try await dialogue.say("You have no account here: anyone from there counts as you.") }
     return sender.id
   }
 

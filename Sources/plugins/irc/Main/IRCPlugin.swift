@@ -1,5 +1,5 @@
 import IRC
 import PluginSDK
 
-// The program is the messenger; its code stands apart so that tests can import it.
+// The program is the messenger; its code is in another target so that tests can import it.
 @main extension IRCMessenger {}

@@ -17,7 +17,7 @@ actor GatewayClient {
   private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
   private let problems: ProblemReports?
-  /// The problem that was last told; nil once it is over.
+  /// The problem that was last reported; `nil` once it is over.
   private(set) var obstacle: String?
   private static let catchingUp = "messages that were written while the bot was away are being fetched from Discord"
   private var session: GatewaySession?
@@ -31,11 +31,11 @@ actor GatewayClient {
   private static let maximumUseless = 5
 
   /// - Parameters:
-  ///   - session: of an earlier life, to be gone on with.
-  ///   - arrived: called for each event as it comes, before those that wait are handled; must not wait.
-  ///   - handle: called for each event in order; the session that an event bears is the one to keep once it returns.
-  ///     Returns whether all that was missed has been fetched.
-  ///   - problems: told what is in the way; without it what Discord refuses for good ends `run`.
+  ///   - session: the session of an earlier process, to be resumed.
+  ///   - arrived: called for each event as it comes, before earlier events are handled; must not wait.
+  ///   - handle: called for each event in order; the event's session is the one to keep once it returns. Returns
+  ///     whether everything missed has been fetched.
+  ///   - problems: gets the problem; without it a permanent refusal of Discord ends `run`.
   init(
     _ rest: RESTClient, resuming session: GatewaySession?,
     arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
@@ -52,7 +52,7 @@ actor GatewayClient {
 
   /// Runs until the task is cancelled.
   ///
-  /// - Throws: what `handle` throws; where there are no `problems`, what Discord refuses for good.
+  /// - Throws: errors of `handle`; without `problems`, permanent refusals of Discord.
   func run() async throws {
     while !Task.isCancelled {
       let began = clock.now

@@ -156,7 +156,7 @@ actor GatewayConnection {
   private func showPresence() {
     guard usefulSince != nil, presenceTask == nil else { return }
     let shown = presence
-    // A connection that takes nothing is ending, and the next says it anew.
+    // A connection that takes nothing is ending; the next one sends it again.
     try? send(.presence, Self.activity(shown))
     presenceTask = Task {
       guard (try? await clock.sleep(for: Self.presencePause)) != nil else { return }
@@ -175,7 +175,7 @@ actor GatewayConnection {
     var pause = interval * Double.random(in: 0...1)
     while (try? await clock.sleep(for: pause)) != nil {
       guard isAcknowledged else {
-        // Nobody is there any more, whatever the socket says.
+        // The other side is gone, whatever the state of the socket.
         ending = .resume
         return socket.drop()
       }

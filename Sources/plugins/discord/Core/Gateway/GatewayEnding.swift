@@ -4,7 +4,7 @@ internal import RelayHTTP
 ///
 /// https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 enum GatewayEnding: Equatable {
-  /// Connect again and go on with the session.
+  /// Connect again and resume the session.
   case resume
   /// Connect again and begin a session.
   case identify

@@ -25,7 +25,7 @@ struct GatewayPayload {
   var sequence: Int?
   var event: String?
 
-  /// Nil for one that we do not know, which is passed over.
+  /// `nil` for an unknown message, which is skipped.
   var operation: Operation? { Operation(rawValue: code) }
 
   static func read(_ bytes: [UInt8]) throws -> GatewayPayload {

@@ -22,7 +22,7 @@ struct GatewaySession: Codable, Equatable, Sendable {
     self.init(id: id, sequence: sequence, resumeURL: url)
   }
 
-  /// Nil where nothing, or something else, was kept.
+  /// Reads a kept session; `nil` where none, or something else, was kept.
   init?(kept: JSONValue?) {
     guard let kept, let session = try? JSONCoding.convert(kept, to: GatewaySession.self) else { return nil }
     self = session

@@ -23,7 +23,7 @@ struct Interaction: Sendable {
   let kind: Kind
   let sender: Sender
   let channel: String
-  /// Nil in direct messages.
+  /// `nil` in direct messages.
   let guild: String?
   /// Of the thread it was used in.
   let parent: String?
@@ -35,7 +35,7 @@ struct Interaction: Sendable {
   /// The host's name for the interaction.
   var key: String { (isCommand ? "command:" : "action:") + id }
 
-  /// Nil for what is none of ours.
+  /// Reads an interaction; `nil` for kinds that the bot does not use.
   init?(_ data: JSONValue) {
     let user = data["member"]?["user"] ?? data["user"]
     guard let id = data["id"]?.stringValue, let token = data["token"]?.stringValue,

@@ -31,7 +31,7 @@ actor InteractionReplies {
   private var slots: [String: Slot] = [:]
   private var places: [String: Place] = [:]
 
-  /// Goes on while this machine sleeps, as Discord does.
+  /// This clock continues while the machine sleeps, as Discord's does.
   nonisolated let now: @Sendable () -> ContinuousClock.Instant
 
   init(_ rest: RESTClient, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
@@ -95,7 +95,7 @@ actor InteractionReplies {
     return true
   }
 
-  /// Nil where Discord knows the interaction, or the message, no longer.
+  /// `nil` where Discord no longer knows the interaction or the message.
   private func ask(_ route: Route, _ body: JSONValue) async throws(RESTError) -> JSONValue? {
     do {
       return try await rest.ask(route, body, isRepeatable: route.method == "PATCH")

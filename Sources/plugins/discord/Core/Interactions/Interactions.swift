@@ -10,7 +10,7 @@ actor Interactions {
   /// The result of an acknowledgement.
   enum Acknowledgement: Sendable {
     case taken
-    /// Somebody else has answered it, or this plugin in an earlier life.
+    /// Another program has answered it, or an earlier process of this plugin.
     case before
     case failed
   }
@@ -50,7 +50,7 @@ actor Interactions {
 
   // MARK: - At once
 
-  /// Something has arrived; what comes before it may take its time yet.
+  /// Acknowledges an interaction at its arrival; earlier events may take longer.
   nonisolated func arrived(_ data: JSONValue) {
     guard let interaction = Interaction(data) else { return }
     let own = channels.own(interaction)
@@ -125,9 +125,10 @@ actor Interactions {
 
   // MARK: - In order
 
-  /// Hands an interaction over. Returns once the host has it, so that what follows keeps its order.
+  /// Hands an interaction over. Returns once the host has it, so that later events keep their order.
   ///
-  /// - Parameter done: called when the host has it, where that is later: until then it must be told again after a crash.
+  /// - Parameter done: called when the host has it, if that is later: until then the interaction must come again after
+  ///   a crash.
   func take(_ data: JSONValue, later done: @escaping @Sendable () async -> Void) async throws -> Bool {
     guard let interaction = Interaction(data),
       let arrival = arrivals.withLock({ $0.removeValue(forKey: interaction.id) })
@@ -151,7 +152,7 @@ actor Interactions {
 
   /// Takes an interaction that was used elsewhere: it concerns the person's direct messages.
   private func takeElsewhere(_ interaction: Interaction, _ arrival: Arrival) async throws {
-    // Here what is not ours for certain is another machine's: one of before, too, was told again.
+    // An uncertain interaction belongs to another machine here: an earlier one was delivered again, too.
     guard await arrival.acknowledgement.value == .taken, await open(interaction, arrival) else { return }
     // Nothing is opened for a stranger.
     guard try await isAllowed(interaction) else { return await say("Not authorized.", to: interaction) }
@@ -170,8 +171,8 @@ actor Interactions {
     try await handOver(interaction, conversation)
   }
 
-  /// - Returns: false for what another machine has answered, which is its own; what an earlier life of ours has answered
-  ///   is gone on with.
+  /// - Returns: false for an interaction that another machine has answered. One that an earlier process of this plugin
+  ///   has answered is continued.
   private func open(_ interaction: Interaction, _ arrival: Arrival) async -> Bool {
     let acknowledgement = await arrival.acknowledgement.value
     if acknowledgement == .before, !arrival.isReplay { return false }

@@ -31,8 +31,8 @@ actor RESTClient {
   private static let pauseAfterBlock: Duration = .seconds(300)
   /// For a change of a growing message that was put off.
   private static let editPatience: Duration = .seconds(5)
-  /// Fifty requests a second, and somewhat more than a second: what goes out evenly may arrive in a bunch.
-  ///
+  /// Fifty requests a second, counted over somewhat more than a second: requests that go out evenly may arrive in a
+  /// bunch.
   /// https://discord.com/developers/docs/topics/rate-limits
   static let defaultLimits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
   /// Discord bans an address at 10,000 invalid answers: 401, 403 and 429.

@@ -1,7 +1,6 @@
 internal import MessengerKit
 
-/// One kind of request, and the place it concerns: Discord counts requests by both.
-///
+/// A kind of request, and the place it concerns: Discord counts requests by both.
 /// https://discord.com/developers/docs/topics/rate-limits
 struct Route: Hashable, Sendable {
   let method: String
