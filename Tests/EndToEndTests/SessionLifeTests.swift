@@ -8,7 +8,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct SessionLifeTests {
     @Test func `with one place for agents, an idle one makes room`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in

@@ -7,7 +7,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// The commands on the state as a whole: a copy of it, the copy put back, a damaged one repaired.
   @Suite struct StorageCommandTests {
     @Test func `backup and restore work on a daemon that runs`() async throws {
