@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct ConversationTests {
     @Test func `an answer arrives although a terminal title stands before each of the agent's lines`() async throws {
       try await RelayFixture.run(agentFilter: #"sed -u 's/^/\x1b]0;pi\x07/'"#) { relay in
@@ -249,7 +249,7 @@ extension EndToEnd {
   }
 }
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct AuthorisationTests {
     @Test func `a stranger gets nothing but a refusal, once`() async throws {
       try await RelayFixture.run { relay in

@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// `pi-relayd plugins check` on plugins of `Tests/Fixtures/plugins`, each of which is broken in one way.
   @Suite struct PluginCheckTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().path + "/../.."
@@ -266,12 +266,20 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: ["message.send", "message.delete", "dialog.show", "format.render"])
-    func `a method that is never answered is told in one line`(method: String) async throws {
-      let command = try await check("stays-silent-on-one", config: ["method": .string(method)])
-      let faults = command.output.filter { $0.hasPrefix("✗ ") }
-      #expect(
-        faults.count == 1 && faults.first?.contains("no answer to \(method) in time") == true, "\(command.output)")
+    @Test func `a method that is never answered is told in one line`() async throws {
+      // At once, since each of them is waited for.
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for method in ["message.send", "message.delete", "dialog.show", "format.render"] {
+          group.addTask {
+            let command = try await check("stays-silent-on-one", config: ["method": .string(method)])
+            let faults = command.output.filter { $0.hasPrefix("✗ ") }
+            #expect(
+              faults.count == 1 && faults.first?.contains("no answer to \(method) in time") == true,
+              "\(command.output)")
+          }
+        }
+        try await group.waitForAll()
+      }
     }
 
     @Test func `messages that come under other ids after a restart are told in one line`() async throws {

@@ -5,7 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// Retries and compactions are told in one message, which says in the end how it went.
   @Suite struct ProgressTests {
     private static let again = "🔁 The model is overloaded: trying again in 1 s, 1 of 3."

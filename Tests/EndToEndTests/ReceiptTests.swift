@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// Messengers answer in their own ways: what was carried out is not done again because of its receipt.
   @Suite struct ReceiptTests {
     private static let answer = (1...30).map { _ in "word" }

@@ -209,10 +209,11 @@ package final class RelayFixture: Sendable {
   }
 
   private func end() async {
-    await messenger.close()
     if let child = daemon {
       await child.tearDown([.terminate(then: .seconds(10))], clock: ContinuousClock())
     }
+    // After the daemon, which would wait for it to say that it stops.
+    await messenger.close()
   }
 
   // MARK: - Looking at it

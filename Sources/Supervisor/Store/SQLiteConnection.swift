@@ -147,9 +147,6 @@ package final class SQLiteConnection: @unchecked Sendable {
     }
   }
 
-  /// Ends the statements that run, each with an error; from any thread.
-  func interrupt() { sqlite3_interrupt(database) }
-
   private func run(_ sql: String, _ values: [Value], _ each: (Row) -> Void) throws(SQLiteError) {
     let statement = try prepared(sql)
     defer {
