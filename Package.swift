@@ -118,7 +118,7 @@ let package = Package(
     .target(
       name: "SessionStates",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayText", "RelayWire",
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayText", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ], path: "Sources/Supervisor/SessionStates", swiftSettings: strict),
     .target(
@@ -136,13 +136,13 @@ let package = Package(
       ], path: "Sources/Supervisor/PluginRuntime", swiftSettings: strict),
     .target(
       name: "PluginConformance",
-      dependencies: ["CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
+      dependencies: ["ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
     // Sends to one conversation, each recorded, tried again and settled, with no knowledge of sessions.
     .target(
       name: "MessageDelivery",
       dependencies: [
-        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
     // Asks the formatter and the attachments service, and does without while they are away; knows no sessions.
@@ -156,7 +156,7 @@ let package = Package(
     .target(
       name: "Conversations",
       dependencies: [
-        "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
+        "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
         "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
         .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
@@ -165,7 +165,7 @@ let package = Package(
       name: "ChatCommands",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayText", "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
     // The assistant's admission, retention and periodic check.
@@ -173,7 +173,7 @@ let package = Package(
       name: "Assistant",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayModel", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.

@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import Logging
 package import RelayConcurrency
 package import RelayConfig

@@ -1,5 +1,4 @@
 internal import AgentSessions
-internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayModel

@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import ContentServices
 package import MessageDelivery
 internal import PiRPC

@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import RelayConcurrency
 package import RelayModel
 package import SessionStates

@@ -1,7 +1,6 @@
 internal import AgentRuntime
 package import AgentSessions
 internal import CLinux
-internal import FoundationEssentials
 internal import Glibc
 package import MessageRouting
 package import PluginRuntime

@@ -1,7 +1,6 @@
 internal import AgentSessions
 internal import Conversations
 internal import Logging
-internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel

@@ -1,4 +1,3 @@
-internal import Conversations
 internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency

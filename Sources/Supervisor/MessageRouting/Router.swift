@@ -3,7 +3,6 @@ package import Assistant
 internal import ChatCommands
 package import ContentServices
 internal import Conversations
-internal import FoundationEssentials
 package import Logging
 internal import MessageDelivery
 package import PluginRuntime

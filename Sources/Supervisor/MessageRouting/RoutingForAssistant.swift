@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import Assistant
 internal import Logging
 internal import PluginRuntime

@@ -2,7 +2,6 @@ internal import AgentSessions
 internal import ChatCommands
 internal import Conversations
 internal import Logging
-internal import MessageDelivery
 internal import RelayConfig
 internal import RelayLogging
 internal import RelayModel

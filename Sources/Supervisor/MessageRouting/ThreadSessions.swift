@@ -8,7 +8,6 @@ internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayText
-internal import RelayTransport
 internal import RelayWire
 
 /// Threads with a session of their own: opened by `/spawn`, closed with their thread.

@@ -4,7 +4,6 @@ internal import Logging
 internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
-internal import SessionStates
 
 /// Tells conversations of what concerns them in sessions that they have turned away from.
 struct UnseenEvents: Sendable {

@@ -1,6 +1,5 @@
 package import PiRPC
 package import RelayModel
-internal import RelayStore
 package import RelayWire
 
 /// An event of a session, for its watchers.

@@ -1,6 +1,5 @@
 package import PiRPC
 package import RelayModel
-internal import RelayStore
 
 /// The run that a prompt started, as far as it is known. A pure value: the session feeds it the events of pi.
 package struct SessionRun: Codable {

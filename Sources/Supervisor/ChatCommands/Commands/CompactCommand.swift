@@ -1,4 +1,3 @@
-internal import AgentSessions
 
 struct CompactCommand: ChatCommand {
   let name = "compact"
