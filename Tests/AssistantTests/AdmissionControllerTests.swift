@@ -32,7 +32,7 @@ import Testing
     for id in [1, 2] { queue.observe(.messageGiven(key(id))) }
     #expect(queue.admit(key(5), isKnown: false))
     queue.cancel(key(5))
-    queue.observe(.messageWithdrawn(MessageEnd(of: key(4), .withdrawn)))
+    queue.observe(.messageDropped(MessageEnd(of: key(4), .withdrawn)))
     #expect(queue.health(sessions: 2).contains("queue 0, oldest 0 s; 2 session(s), 2 at work; 0 timed out"))
   }
 

@@ -64,6 +64,14 @@ import Testing
     #expect(left.notTaken == [MessageEnd(of: prompt("b").key, .notTaken)])
   }
 
+  @Test func `an accepted run of an earlier daemon is read, which stored that fact twice`() throws {
+    var accepted = prompt("1")
+    accepted.life = MessageLifecycle(.running)
+    let written = String(decoding: try JSONCoding.encode(SessionRun(prompt: accepted)), as: UTF8.self)
+    let earlier = "{\"accepted\":true," + written.dropFirst()
+    #expect(try JSONCoding.decode(SessionRun.self, from: Array(earlier.utf8)).isAccepted)
+  }
+
   @Test func `the limit on a run's time goes on over an upgrade`() {
     var run = SessionRun(prompt: prompt("1"), began: .seconds(100))
     #expect(run.timeLeft(of: .seconds(60), now: .seconds(120)) == .seconds(40))

@@ -10,14 +10,14 @@ internal import RelayTransport
 internal import RelayWire
 internal import SessionStates
 
-/// Watches one run until it is closed: the time that the run may take, an agent that says nothing, and an agent that neither
+/// Watches one run until `close` is called: the time that the run may take, an agent that says nothing, and an agent that neither
 /// begins a run nor answers.
 struct RunWatch: Sendable {
   private let generation: CurrentWork.Generation
   private let context: SessionContext
-  private let timeIsOver = Mailbox<Void>()
-  private let silenceIsOver = Mailbox<Void>()
-  private let startIsOver = Mailbox<Void>()
+  private let timeWatch = Mailbox<Void>()
+  private let silenceWatch = Mailbox<Void>()
+  private let startWatch = Mailbox<Void>()
 
   /// How long pi may take to answer whether its process still answers at all.
   private static let livenessLimit: Duration = .seconds(5)
@@ -31,7 +31,7 @@ struct RunWatch: Sendable {
     watchSilence(session)
   }
 
-  func close() { for over in [timeIsOver, silenceIsOver, startIsOver] { over.close() } }
+  func close() { for watch in [timeWatch, silenceWatch, startWatch] { watch.close() } }
 
   // MARK: - Time
 
@@ -43,7 +43,7 @@ struct RunWatch: Sendable {
     }
     context.taskScope.add(on: EventLoop.shared) { [self] in
       do {
-        try await withDeadline(left, clock: clock) { _ = await timeIsOver.next() }
+        try await withDeadline(left, clock: clock) { _ = await timeWatch.next() }
       } catch {
         await noteTimeout(session, limit)
       }
@@ -64,7 +64,7 @@ struct RunWatch: Sendable {
       let limit = context.pi.answerTimeout
       repeat {
         do {
-          try await withDeadline(limit, clock: clock) { _ = await startIsOver.next() }
+          try await withDeadline(limit, clock: clock) { _ = await startWatch.next() }
           return
         } catch is CancellationError {
           return
@@ -85,15 +85,14 @@ struct RunWatch: Sendable {
 
   // MARK: - Silence
 
-  // A process that hangs or was stopped, or a command of the agent that takes long: nobody but the person can tell, so the
-  // person is asked.
+  // Only the person can tell a process that hangs or was stopped from a command that takes long, so the person is asked.
   private func watchSilence(_ session: Session) {
     guard let limit = context.settings.silenceTimeout else { return }
     context.taskScope.add(on: EventLoop.shared) { [self] in
       var wait = limit
       while true {
         do {
-          try await withDeadline(wait, clock: clock) { _ = await silenceIsOver.next() }
+          try await withDeadline(wait, clock: clock) { _ = await silenceWatch.next() }
           return
         } catch is DeadlineExceeded {
           wait = await noteSilence(session, limit)
@@ -135,7 +134,7 @@ struct RunWatch: Sendable {
     connection.onNextOutput { [weak session, taskScope = context.taskScope] in
       guard let session else { return }
       taskScope.add(on: EventLoop.shared) {
-        await session.perform { $0.questions.withdrawOwn(id, "the agent goes on") }
+        await session.run { $0.questions.withdrawOwn(id, "the agent goes on") }
       }
     }
     let why =

@@ -1,3 +1,4 @@
+internal import Logging
 internal import RelayConcurrency
 package import RelayModel
 internal import RelayWire
@@ -37,7 +38,7 @@ extension Session {
     for var left in steering {
       guard let end = left.prompt.abort() else { continue }
       await store(end)
-      emit(.messageWithdrawn(end))
+      emit(.messageDropped(end))
     }
   }
 
@@ -45,7 +46,10 @@ extension Session {
   func conclude(_ prompt: Prompt, _ end: RunEnd) async {
     guard let conclusion = prompt.life.conclusion,
       let message = MessageEnd(prompt.key, prompt.life, outcome: end.outcome)
-    else { return }
+    else {
+      logger.error("a turn ended before its message, which is \(prompt.life.state)")
+      return current.finish()
+    }
     if conclusion.outcome == .stopped || end == .aborted && conclusion.stage == .dropped { await store(message) }
     current.run?.creditUnknownUserMessages()
     let taken = current.run?.takeTaken() ?? []

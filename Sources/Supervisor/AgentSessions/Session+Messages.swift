@@ -119,7 +119,7 @@ extension Session {
   package func withdraw(_ key: MessageKey) async -> MessageChange {
     if let change = queue.withdraw(key) {
       guard case .done(let end) = change else { return .tooLate }
-      emit(.messageWithdrawn(end))
+      emit(.messageDropped(end))
       return .done
     }
     if current.run?.withdrawSteering(key) == true { return .tooLate }

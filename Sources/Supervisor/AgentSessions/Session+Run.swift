@@ -35,7 +35,7 @@ extension Session {
     guard current.run(generation) != nil else { return }
     current.run?.isGiven = true
     do {
-      // No limit of its own: an extension's command may first ask the person something. `watchStart` sees to the rest.
+      // No limit of its own: an extension's command may first ask the person something. `RunWatch` ends an agent that does not begin.
       let answer = try await connection.send(.prompt(prepared.text, images: prepared.images), within: nil)
       guard current.run(generation) != nil else { return }
       guard answer.success else {
@@ -85,7 +85,7 @@ extension Session {
       }
     }
     connection.stopListening()
-    ended(connection, await agent.awaitExit(of: connection, slot: slot))
+    ended(connection, await agent.cleanUp(after: connection, slot: slot))
   }
 
   private func ended(_ connection: PiConnection, _ exit: TerminationStatus) {

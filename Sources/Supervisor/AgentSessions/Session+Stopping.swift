@@ -95,7 +95,7 @@ extension Session {
     for var prompt in queue.removeAll(of: instance) {
       guard let end = prompt.abort() else { continue }
       await store(end)
-      emit(.messageWithdrawn(end))
+      emit(.messageDropped(end))
     }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)

@@ -122,7 +122,7 @@ extension Session {
       // The person may change it meanwhile.
       prompt = current.run?.prompt ?? turn.prompt
       turn.prepared = await prepared(prompt)
-      last = await transcript.lastEntry(connection, for: self)
+      last = await transcript.askForPosition(connection, for: self)
     } while current.run.map { $0.prompt.text != prompt.text } ?? false
     if let refusal = agent.facts.refusal(of: turn.prepared) {
       turn.end = .failed(refusal)

@@ -157,8 +157,8 @@ package actor Session {
     if current.run(generation) != nil { current.reportEnd(.died(exit, leaving.process.lastError)) }
   }
 
-  /// Runs a timer's body on the session.
-  func perform(_ body: @Sendable (isolated Session) -> Void) { body(self) }
+  /// Runs the body of a timer on the session.
+  func run(_ body: @Sendable (isolated Session) -> Void) { body(self) }
 
   /// Ends an idle agent to make room; it is started again when needed. False when it is not idle.
   package func makeRoom() async -> Bool {

@@ -124,7 +124,7 @@ final class SessionAgent {
     do {
       guard try await context.dependencies.store.keepNotice(text) else { return }
     } catch {
-      context.dependencies.logger.error("that people know of the demo agent could not be stored: \(error)")
+      context.logger.error("that people know of the demo agent could not be stored: \(error)")
     }
     context.emit(.notice(text))
   }
@@ -138,20 +138,21 @@ final class SessionAgent {
 
   // MARK: - Ending
 
-  /// The process is told to exit.
+  /// Notes that the caller tells the process to exit.
   ///
   /// - Returns: the process and its slot; `nil` when there is none.
   func beginLeaving() -> AgentState<PiConnection, SlotRequest, AgentSlot>.Holder? { state.beginLeaving() }
 
-  /// A process has exited.
+  /// Notes that a process has exited.
   ///
   /// - Returns: false when it is not the one that the session talks to: that was accounted for.
   func exited(_ process: PiConnection) -> Bool { state.exited(process) }
 
   func exitedInRun() { facts.exitedInRun() }
 
-  /// Waits for the exit of a process whose output has ended, and for the end of its own children.
-  nonisolated(nonsending) func awaitExit(of connection: PiConnection, slot: AgentSlot) async -> TerminationStatus {
+  /// Cleans up after a process whose output has ended: reaps it, ends the processes that it left behind where the
+  /// configuration says so, and releases its slot.
+  nonisolated(nonsending) func cleanUp(after connection: PiConnection, slot: AgentSlot) async -> TerminationStatus {
     let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: context.dependencies.timeSource.clock)
     if context.settings.leftovers == .kill, let guardian = context.dependencies.guardian {
       // Looks at every process there is: not on the loop.

@@ -3,7 +3,7 @@ internal import PiRPC
 internal import RelayModel
 internal import SessionStates
 
-/// A session whose agent the next program of this process goes on with.
+/// A session whose agent the next program of this process continues.
 package struct SessionSnapshot: Codable, Sendable {
   var id: String
   package var connection: PiConnection.Snapshot

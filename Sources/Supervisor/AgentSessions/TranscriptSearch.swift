@@ -25,14 +25,14 @@ final class TranscriptSearch {
   /// Continues with the agent of an earlier process.
   func adopt(lastEntry: String?) { cursor.adopt(lastEntry: lastEntry) }
 
-  /// The transcript begins anew.
+  /// Notes that the transcript was cleared.
   func clear() { cursor.clear() }
 
-  /// A result proves nothing about a message that was given again since.
+  /// Forgets a result, which proves nothing about a message that was given again since.
   func forgetLookup(of message: MessageKey) { cursor.forgetLookup(of: message) }
 
-  /// The end of the session's transcript, so that after a crash later entries can be told from earlier ones.
-  func lastEntry(_ connection: PiConnection, for session: isolated Session) async -> TranscriptPosition {
+  /// Asks the agent for the end of the session's transcript, so that after a crash later entries can be told from earlier ones.
+  func askForPosition(_ connection: PiConnection, for session: isolated Session) async -> TranscriptPosition {
     guard session.agent.facts.takesSessionID else { return .unknown }
     let last = cursor.lastEntry
     var answer = await entries(since: last, connection)

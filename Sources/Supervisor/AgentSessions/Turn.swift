@@ -17,14 +17,14 @@ struct Turn {
   /// The end that people are shown; `nil` for an interruption, whose end depends on what the agent has saved.
   ///
   /// - Parameter words: the message as it is repeated to people.
-  func end(for conclusion: Conclusion, words: String) -> RunEnd? {
+  func end(for conclusion: Conclusion, words: @autoclosure () -> String) -> RunEnd? {
     switch conclusion {
     case .handled, .handledByAgent, .takenIntoRun: .handled
     case .ran, .refused: end ?? .failed("the agent refused the message without saying why")
     case .unavailable: .failed(why)
     case .setAside:
       .failed(
-        "The agent ended twice (\(why)) before it was seen to take this message, so the message was set aside: \(words)"
+        "The agent ended twice (\(why)) before it was seen to take this message, so the message was set aside: \(words())"
       )
     case .aborted, .withdrawn: .aborted
     case .notTaken: .withdrawn

@@ -56,7 +56,7 @@ package final class AdmissionController: Sendable {
     case .timedOut(let message?, _):
       state.withLock { if $0.messages[message] != nil { $0.timeouts += 1 } }
     case .runEnded(let message, let end): ended(message.key, end)
-    case .messageTaken(let message), .messageWithdrawn(let message), .messageNotTaken(let message):
+    case .messageTaken(let message), .messageDropped(let message), .messageNotTaken(let message):
       cancel(message.key)
     default: break
     }

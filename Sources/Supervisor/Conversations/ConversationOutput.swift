@@ -208,7 +208,7 @@ package actor ConversationOutput {
       }
       message.outcome = display.endRun() && end == .completed ? .failed : end.outcome
       if message.key.conversation == key { await delivery.endMessage(message) }
-    case .messageTaken(let message), .messageWithdrawn(let message):
+    case .messageTaken(let message), .messageDropped(let message):
       if message.key.conversation == key { await delivery.endMessage(message) }
     case .messageNotTaken(let message):
       if message.key.conversation == key { await handle(OutputEvent.report(RunEnd.notTaken, message)) }

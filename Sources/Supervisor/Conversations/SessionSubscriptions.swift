@@ -193,7 +193,7 @@ package final class SessionSubscriptions: Sendable {
     case .messageTaken(let message):
       post(.event(event), to: session)
       noteUnseen(message, .handled, in: session)
-    case .messageWithdrawn(let message), .messageNotTaken(let message):
+    case .messageDropped(let message), .messageNotTaken(let message):
       post(.event(event), to: session, about: message.key)
       noteUnseen(message, .aborted, in: session)
     default: post(.event(event), to: session)

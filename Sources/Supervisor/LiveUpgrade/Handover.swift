@@ -15,7 +15,7 @@ internal import RelayWire
 /// was under way on them. The rest is in the store.
 package struct Handover: Codable, Sendable {
   /// Increased when a program could not continue with the handover of an earlier version.
-  package static let format = 4
+  package static let format = 5
 
   var format = Self.format
   /// How often this process has become another program.

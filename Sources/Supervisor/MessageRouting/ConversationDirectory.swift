@@ -242,12 +242,12 @@ final class ConversationDirectory: Sendable {
 
   /// Ends a message that no session has, with a text where there is something to say.
   ///
-  /// - Parameter event: the event that ends it.
+  /// - Parameter how: the event that ends it.
   func endMessage(
-    _ message: MessageKey, _ event: MessageLifecycle.Event = .handled, saying text: String? = nil,
+    _ message: MessageKey, _ how: MessageLifecycle.ReceivedEnd = .handled, saying text: String? = nil,
     buttons: [[Button]]? = nil
   ) {
-    guard let end = MessageEnd(received: message, event) else { return }
+    let end = MessageEnd(received: message, how)
     post(text.map { .report($0, end, buttons: buttons) } ?? .end(end), to: message.conversation)
   }
 

@@ -225,9 +225,8 @@ final class MessageDispatcher: Sendable {
     }
     let run = CommandRun(command, arguments, message, link, self)
     let text = await run.carryOut() ?? ""
-    guard let shown = action.message, let end = MessageEnd(received: messageKey, .handled) else {
-      return directory.endMessage(messageKey, saying: text)
-    }
+    guard let shown = action.message else { return directory.endMessage(messageKey, saying: text) }
+    let end = MessageEnd(received: messageKey, .handled)
     directory.post(.change(shown, text, buttons: await run.menuButtons(), end), to: key)
   }
 

@@ -112,11 +112,10 @@ package struct MessageEnd: Sendable, Equatable {
 
   /// The end of a message that no session has: a command, an answer, or a message that was not accepted.
   ///
-  /// - Parameter event: ends a received message, as `handled` and `refused` do; `nil` for any other.
-  package init?(received key: MessageKey, _ event: MessageLifecycle.Event) {
-    var life = MessageLifecycle()
-    life.take(event)
-    self.init(key, life)
+  /// - Parameter end: the event that ends the message.
+  package init(received key: MessageKey, _ end: MessageLifecycle.ReceivedEnd) {
+    let conclusion = end.conclusion
+    self.init(restored: key, conclusion.stage, conclusion.outcome)
   }
 
   /// An end as it is stored.

@@ -34,7 +34,7 @@ package enum SessionEvent: Sendable, Equatable {
   /// The run may have taken the message, changed by an extension: what follows may be its answer.
   case messageMayBeTaken(MessageKey)
   /// The message ended without a run: it was taken back, or stopped with the run that it was written to.
-  case messageWithdrawn(MessageEnd)
+  case messageDropped(MessageEnd)
   /// The message was taken back too late, as it seemed, and the agent did not take it after all.
   case messageNotTaken(MessageEnd)
 }

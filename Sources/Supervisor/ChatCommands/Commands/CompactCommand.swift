@@ -1,4 +1,3 @@
-
 struct CompactCommand: ChatCommand {
   let name = "compact"
   let arguments: String? = "[what to keep]"
