@@ -93,7 +93,7 @@ private struct Forbidden: CustomTestStringConvertible, Sendable {
             3. stored: accepted
             4. an agent was killed
             5. stored: dropped, told as failed   <- impossible
-            The messenger was told 0 time(s) that it is new, and the ends [].
+            The messenger was told 0 time(s) that it is new, and no end.
         """)
   }
 
@@ -207,15 +207,7 @@ private struct MachineWalk {
   }
 
   private mutating func note(_ event: MessageLifecycle.Event) {
-    let reason: MessageHistory.Reason? =
-      switch event {
-      case .agentUnavailable, .agentExited: .agentKilled
-      case .withdrawn: .withdrawal
-      case .aborted: .stop
-      case .shutDown: .shutdown
-      default: nil
-      }
-    if let reason { history.steps.append(.reason(reason)) }
+    if let reason = MessageHistory.Reason(of: event) { history.steps.append(.reason(reason)) }
     guard case .chose(.some(let choice)) = event else { return }
     history.decisions? += 1
     if choice == .runAgain { isInTranscript = false }

@@ -105,7 +105,7 @@ package struct LifecycleOracle {
 
   // MARK: - Events
 
-  /// Every event of the machine. `Life.reason` names each once more, so that the compiler asks for a new one.
+  /// Every event of the machine. `MessageHistory.Reason` names each once more, so that the compiler asks for a new one.
   package static func events(_ positions: [TranscriptPosition]) -> [MessageLifecycle.Event] {
     let choices: [MessageLifecycle.Choice?] = [nil] + MessageLifecycle.Choice.allCases
     return [

@@ -19,7 +19,23 @@ package struct MessageHistory: Sendable, CustomStringConvertible {
   }
 
   /// The reasons of the events that do not happen by themselves.
-  package enum Reason: Sendable, Hashable { case agentKilled, withdrawal, stop, shutdown }
+  package enum Reason: Sendable, Hashable {
+    case agentKilled, withdrawal, stop, shutdown
+
+    /// The reason that an event needs; `nil` for one that happens by itself.
+    package init?(of event: MessageLifecycle.Event) {
+      switch event {
+      case .agentUnavailable, .agentExited: self = .agentKilled
+      case .withdrawn: self = .withdrawal
+      case .aborted: self = .stop
+      case .shutDown: self = .shutdown
+      case .handlingBegan, .handled, .postponed, .refused, .enqueued, .queueFull, .foundAfterRestart, .steered,
+        .steeringRefused, .seenInRun, .runEndedWithout, .turn, .agentReady, .lookedUp, .chose, .refusedByModel,
+        .prepared, .recorded, .userMessageSeen, .refusedByAgent, .handledWithoutRun, .runEnded:
+        return nil
+      }
+    }
+  }
 
   package let name: String
   package var steps: [Step] = []
@@ -46,7 +62,8 @@ package struct MessageHistory: Sendable, CustomStringConvertible {
     var lines = steps.indices.map { index in
       "\(index + 1). \(Self.words(for: steps[index]))" + (index == step ? "   <- impossible" : "")
     }
-    lines.append("The messenger was told \(acceptances) time(s) that it is new, and the ends \(told).")
+    let ends = told.isEmpty ? "no end" : "the end " + told.map { "\($0)" }.joined(separator: ", then ")
+    lines.append("The messenger was told \(acceptances) time(s) that it is new, and \(ends).")
     if let decisions { lines.append("A person was asked about it \(decisions) time(s).") }
     if let entries { lines.append("The agent's transcript has it \(entries) time(s).") }
     return lines.joined(separator: "\n")

@@ -144,25 +144,12 @@ extension LifecycleOracle {
         if choice == .runAgain { isInTranscript = false }
       default: break
       }
-      guard let reason = Self.reason(of: event) else { return true }
+      guard let reason = MessageHistory.Reason(of: event) else { return true }
       // A turn that is interrupted gives up a start or a look-up as if the agent had exited.
       if reason == .agentKilled, life.evidence.interruption != nil { return true }
       guard let count = reasons[reason], count > 0 else { return false }
       reasons[reason] = count - 1
       return true
-    }
-
-    static func reason(of event: MessageLifecycle.Event) -> MessageHistory.Reason? {
-      switch event {
-      case .agentUnavailable, .agentExited: .agentKilled
-      case .withdrawn: .withdrawal
-      case .aborted: .stop
-      case .shutDown: .shutdown
-      case .handlingBegan, .handled, .postponed, .refused, .enqueued, .queueFull, .foundAfterRestart, .steered,
-        .steeringRefused, .seenInRun, .runEndedWithout, .turn, .agentReady, .lookedUp, .chose, .refusedByModel,
-        .prepared, .recorded, .userMessageSeen, .refusedByAgent, .handledWithoutRun, .runEnded:
-        nil
-      }
     }
   }
 }
