@@ -114,7 +114,7 @@ extension EndToEnd {
         try await relay.start()
         let command = try await said
         #expect(command.exit == .exited(1))
-        #expect(command.errors.contains { $0.contains("was started anew meanwhile") }, "\(command.errors)")
+        #expect(command.errors.contains { $0.contains("was restarted meanwhile") }, "\(command.errors)")
       }
     }
 

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CLinux
 import FoundationEssentials
 import Glibc
@@ -36,9 +37,7 @@ struct DetachedDaemon {
       throw surroundings.fail(error)
     }
     if DaemonLock.isHeld(home), DaemonLock.isHolderAlive(home) {
-      let pid = DaemonLock.holder(home).map { " (pid \($0))" } ?? ""
-      StandardError.say("pi-relayd runs already for \(home.path)\(pid).")
-      throw ExitStatus.failed
+      throw surroundings.fail(DaemonLock.heldFailure(of: home))
     }
     let child = try launch()
     let deadline = ContinuousClock.now + Self.startLimit
@@ -49,9 +48,11 @@ struct DetachedDaemon {
       }
       var status: Int32 = 0
       if waitpid(child, &status, WNOHANG) == child {
-        StandardError.say("pi-relayd did not start; its last words:")
-        for line in lastWords() { StandardError.say("  \(line)") }
-        throw ExitStatus.failed
+        StandardError.say("pi-relayd did not start:")
+        for line in lastMessages() { StandardError.say("  \(line)") }
+        // The exit codes of a daemon are those of the commands.
+        let code = status & 0x7F == 0 ? status >> 8 & 0xFF : 0
+        throw code == 0 ? ExitStatus.failed : ExitCode(code)
       }
       try await Task.sleep(for: .milliseconds(20))
     }
@@ -61,7 +62,7 @@ struct DetachedDaemon {
 
   private var outputPath: String { surroundings.home.logs + "/start.log" }
 
-  private func lastWords() -> [Substring] {
+  private func lastMessages() -> [Substring] {
     let data = FileManager.default.contents(atPath: outputPath) ?? Data()
     return String(decoding: data, as: UTF8.self).split(separator: "\n").suffix(5)
   }

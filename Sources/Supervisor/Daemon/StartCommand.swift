@@ -14,6 +14,7 @@ struct Start: AsyncParsableCommand {
     let surroundings = CommandLineEnvironment()
     if detach {
       try await DetachedDaemon(surroundings).start()
+      print("pi-relayd runs in the background. Stop it with: \(surroundings.command("stop"))")
       return
     }
     let isDetached = surroundings.environment[DetachedDaemon.marker] != nil

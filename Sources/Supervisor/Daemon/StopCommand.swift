@@ -4,7 +4,8 @@ internal import RelayHome
 import RelayTransport
 
 struct Stop: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "End the daemon in good order.")
+  static let configuration = CommandConfiguration(
+    abstract: "Stop the daemon.", discussion: "Answers in progress get the time that `shutdown.drainSeconds` grants.")
 
   func run() async throws {
     for line in try await Self.stop(CommandLineEnvironment()) { print(line) }
@@ -50,7 +51,7 @@ struct Stop: AsyncParsableCommand {
     } catch {
       switch error {
       case .closed, .notSent: return nil
-      default: throw surroundings.fail(error)
+      default: throw surroundings.fail(DaemonFailure(error, surroundings))
       }
     }
   }

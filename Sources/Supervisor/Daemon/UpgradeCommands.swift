@@ -12,29 +12,34 @@ import RelayWire
 struct UpgradeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "upgrade",
-    abstract: "Put this pi-relayd in the place of the one that runs; sessions and plugins go on undisturbed.",
+    abstract: "Replace the daemon that runs with this program, without interrupting sessions and plugins.",
     discussion:
-      "Install the new version, then run its `pi-relayd upgrade`. What cannot be handed over is said, and the "
-      + "daemon goes on as it was.")
+      "Install the new version, then run its `pi-relayd upgrade`. Where the daemon cannot be replaced, the command says "
+      + "why, and the daemon continues as before.")
 
-  @Option(help: "The pi-relayd to go on with; the one that this command is, if left out.") var program: String?
+  @Option(help: ArgumentHelp("The pi-relayd to upgrade to; by default the program of this command.", valueName: "path"))
+  var program: String?
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
-    try await Replacement(surroundings).run(program ?? surroundings.programs + "/pi-relayd")
+    try await Replacement(surroundings, failure: "not upgraded").run(
+      program ?? surroundings.programs + "/pi-relayd")
   }
 }
 
 struct Restart: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Begin the daemon anew; sessions and plugins go on undisturbed. Starts it where none runs.")
+    abstract: "Restart the daemon without interrupting sessions and plugins; start it if none runs.")
 
-  @Flag(help: "End everything in good order first, and start it again in the background.") var full = false
+  @Flag(help: "Stop the daemon with its sessions and plugins first, and start it in the background.") var full = false
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
     let runs = surroundings.connect() != nil
-    if runs, !full { return try await Replacement(surroundings).run(surroundings.programs + "/pi-relayd") }
+    if runs, !full {
+      let replacement = Replacement(surroundings, failure: "not restarted")
+      return try await replacement.run(surroundings.programs + "/pi-relayd")
+    }
     if runs { try await Stop.stop(surroundings) }
     try await DetachedDaemon(surroundings).start()
     print("pi-relayd runs again.")
@@ -44,7 +49,7 @@ struct Restart: AsyncParsableCommand {
 /// Asked of a new version by the one that runs.
 struct UpgradeCheck: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "upgrade-check", abstract: "Say what this version could go on with.", shouldDisplay: false)
+    commandName: "upgrade-check", abstract: "Print the formats that this version can take over.", shouldDisplay: false)
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
@@ -61,8 +66,13 @@ struct UpgradeCheck: AsyncParsableCommand {
 /// One program in the place of another.
 private struct Replacement {
   private let surroundings: CommandLineEnvironment
+  /// The first words where the daemon is not replaced.
+  private let failure: String
 
-  init(_ surroundings: CommandLineEnvironment) { self.surroundings = surroundings }
+  init(_ surroundings: CommandLineEnvironment, failure: String) {
+    self.surroundings = surroundings
+    self.failure = failure
+  }
 
   /// How long the new program may take to answer.
   private static let limit: Duration = .seconds(20)
@@ -73,12 +83,12 @@ private struct Replacement {
     defer { peer.close() }
     do {
       let reply = try await peer.request(ControlUpgrade(program: program), within: .seconds(40))
-      StandardError.say("pi-relayd: not upgraded: \(reply.problem)")
+      StandardError.say("pi-relayd: \(failure): \(reply.problem)")
       throw ExitStatus.failed
     } catch ConnectionError.closed {
       // It has become the new program.
     } catch let error as ConnectionError {
-      StandardError.say("pi-relayd: not upgraded: \(error)")
+      StandardError.say("pi-relayd: \(failure): \(DaemonFailure(error, surroundings))")
       throw ExitStatus.failed
     }
     let after = try await waitForNext(after: before)
@@ -98,7 +108,7 @@ private struct Replacement {
       } else if !DaemonLock.isHeld(surroundings.home) {
         StandardError.say("pi-relayd: the new program did not take over; see \(surroundings.home.daemonLog).")
         try await DetachedDaemon(surroundings).start()
-        StandardError.say("A fresh one was started in the background; it goes on from the disk.")
+        StandardError.say("A new daemon was started in the background; it continues from the stored state.")
         throw ExitStatus.failed
       }
       try await Task.sleep(for: .milliseconds(10))

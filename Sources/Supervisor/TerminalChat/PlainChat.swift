@@ -82,12 +82,12 @@ actor PlainChat: ChatScreen {
   func daemonReplaced() {
     guard !unsettled.isEmpty else { return }
     StandardError.say(
-      "pi-relayd was started anew meanwhile; what became of the message is not known. Say it again if nothing came of it."
+      "pi-relayd was restarted meanwhile; the outcome of the message is not known. Send it again if nothing comes"
     )
     unsettled = []
     failed = true
     lastOutcome = .failed
-    lastNotice = "pi-relayd was started anew meanwhile; what became of the message is not known"
+    lastNotice = "pi-relayd was restarted meanwhile; the outcome of the message is not known"
     wake()
   }
 

@@ -162,7 +162,7 @@ final class TerminalScreen: ChatScreen {
       return state.working
     }
     if wasWorking {
-      say("[pi-relayd was started anew; what became of your last message is not known. Say it again if nothing comes]")
+      say("[pi-relayd was restarted; the outcome of your last message is not known. Send it again if nothing comes]")
     }
   }
 
