@@ -194,7 +194,9 @@ import Testing
     #expect(try await old.unfinishedMessages(of: "discord.default").count == 2)
     #expect(try await SQLiteStore(path: path).unfinishedMessages(of: "discord.default").count == 1)
     try folder.write("other", "no backup")
-    #expect(throws: StoreError.self) { try StoredBackup(folder.path + "/other", for: path) }
+    let error = #expect(throws: StoreError.self) { try StoredBackup(folder.path + "/other", for: path) }
+    #expect(
+      error?.description == "\(folder.path)/other is no backup of pi-relayd; name a file that pi-relayd backup wrote")
     #expect(try await SQLiteStore(path: path).unfinishedMessages(of: "discord.default").count == 1)
   }
 }

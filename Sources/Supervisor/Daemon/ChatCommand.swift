@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 internal import RelayDaemon
 internal import RelayHome
+import RelayTransport
 internal import TerminalChat
 
 struct Chat: AsyncParsableCommand {
@@ -21,30 +22,39 @@ struct Chat: AsyncParsableCommand {
   func run() async throws {
     let surroundings = CommandLineEnvironment()
     signal(SIGPIPE, SIG_IGN)
+    // Before a daemon is started for nothing.
+    let words = try spokenWords()
     guard standalone else {
       let daemon = try await ChatDaemon(surroundings, stopsAfterwards: stopDaemon)
       do {
-        try await talk(surroundings)
+        try await talk(surroundings, words)
       } catch {
         try await daemon.leave()
         throw error
       }
       return try await daemon.leave()
     }
-    try await withDaemon(surroundings) { try await talk(surroundings) }
+    try await withDaemon(surroundings) { try await talk(surroundings, words) }
   }
 
-  private func talk(_ surroundings: CommandLineEnvironment) async throws {
+  /// The one message of this chat; `nil` for a chat of many.
+  private func spokenWords() throws -> String? {
+    guard json || !message.isEmpty else { return nil }
+    let text = message.isEmpty ? Self.standardInput() : message.joined(separator: " ")
+    guard text.contains(where: { !$0.isWhitespace }) else {
+      StandardError.say("pi-relayd: there is nothing to say; give a message, or write it to standard input")
+      throw ExitCode.validationFailure
+    }
+    return text
+  }
+
+  private func talk(_ surroundings: CommandLineEnvironment, _ words: String?) async throws {
     let environment = ChatEnvironment(
       variables: surroundings.environment, directory: surroundings.workingDirectory,
       historyFile: surroundings.home.state + "/chat-history", connect: { surroundings.connect() })
     let failed: Bool
-    if json || !message.isEmpty {
-      let text = message.isEmpty ? Self.standardInput() : message.joined(separator: " ")
-      guard text.contains(where: { !$0.isWhitespace }) else {
-        throw ValidationError("There is no message: give one as an argument, or on standard input.")
-      }
-      failed = await ScriptedChat(environment, json: json).say([text])
+    if let words {
+      failed = await ScriptedChat(environment, json: json).say([words])
     } else if isatty(0) == 1, isatty(1) == 1 {
       failed = await InteractiveChat(environment).run()
     } else {
@@ -68,16 +78,17 @@ struct Chat: AsyncParsableCommand {
     var options = surroundings.daemonOptions(say: { _ in })
     options.ready = { ready.yield() }
     let daemon = Daemon(options)
-    try await withThrowingTaskGroup(of: Bool.self) { group in
+    try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
+        // A daemon that does not start is never ready.
+        defer { ready.finish() }
         do { try await daemon.run() } catch { throw surroundings.fail(error) }
-        return true
       }
       group.addTask {
-        for await _ in readiness { break }
-        defer { daemon.stop() }
-        try await body()
-        return false
+        for await _ in readiness {
+          defer { daemon.stop() }
+          return try await body()
+        }
       }
       try await group.waitForAll()
     }
