@@ -36,4 +36,16 @@ public actor ProblemReports {
     await tell(
       "\(words). Tried again in \(pause.forPeople); at once with: pi-relayd plugins restart \(host.about.instance)")
   }
+
+  /// Tells what the end of a connection means. Words that stand for a service's absence follow "not connected to SERVICE: ".
+  ///
+  /// - Parameter service: its name; `nil` for words that stand alone.
+  public func take(_ step: Reconnection.Step, of service: String? = nil) async {
+    func told(_ words: String) -> String { service.map { "not connected to \($0): \(words)" } ?? words }
+    switch step.report {
+    case .nothing: break
+    case .problem(let words): await tell(told(words))
+    case .refusal(let words): await tellRefusal(told(words), again: step.pause)
+    }
+  }
 }
