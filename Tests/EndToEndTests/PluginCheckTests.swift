@@ -334,15 +334,22 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test(arguments: ["file-messenger.py", "file-messenger.sh"])
+    @Test(arguments: ["file-messenger.py", "file-messenger.sh", "folder-messenger.py"])
     func `an example passes every check`(name: String) async throws {
       let scratch = try TemporaryFolder()
-      for config: JSONValue? in [
-        nil, ["inbox": .string(scratch.path + "/inbox"), "outbox": .string(scratch.path + "/outbox")],
-      ] {
+      try FileManager.default.createDirectory(atPath: scratch.path + "/box", withIntermediateDirectories: false)
+      try scratch.write("box/inbox.txt", "one\ntwo\nthree\n")
+      let folders: JSONValue = [
+        "inbox": .string(scratch.path + "/inbox"), "outbox": .string(scratch.path + "/outbox"),
+        "folder": .string(scratch.path + "/box"),
+      ]
+      for config in [nil, folders] {
         let command = try await check(path: "\(Self.root)/examples/plugins/\(name)", config: config)
         #expect(command.exit == .exited(0), "\(command.output)")
         #expect(!command.output.contains { $0.hasPrefix("✗ ") }, "\(command.output)")
+        if config != nil, name == "folder-messenger.py" {
+          #expect(command.output.contains("✓ goes on behind the last message of its state"))
+        }
       }
     }
   }
