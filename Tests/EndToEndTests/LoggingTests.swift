@@ -82,7 +82,7 @@ extension EndToEnd.Operation {
         #expect(both.exit == .exited(64) && both.errors.joined().contains("leave out fake/default"), "\(both.errors)")
         let name = try await relay.command("logs", "--session", "workshop")
         #expect(name.exit == .exited(1))
-        #expect(name.errors.contains { $0.contains("give the beginning of its id") }, "\(name.errors)")
+        #expect(name.errors.contains { $0.contains("Give the beginning of the session's id") }, "\(name.errors)")
         let help = try await relay.command("logs", "--help").output.joined(separator: "\n")
         #expect(help.contains("--level") && help.contains("--session") && help.contains("--follow"), "\(help)")
       }

@@ -162,7 +162,8 @@ extension EndToEnd.Operation {
         func isShown(_ status: DaemonStatus) -> Bool {
           status.plugins.contains { $0.name == "fake/default" && $0.state == .running && $0.problem == shown }
         }
-        #expect(isShown(try await relay.status()))
+        // The messenger may report before the daemon has noted that it runs.
+        _ = try await relay.waitForStatus(isShown)
         let lines = try await relay.command("status").output
         #expect(
           lines.contains { $0.contains("fake/default") && $0.contains("impaired") && $0.contains(shown) }, "\(lines)")

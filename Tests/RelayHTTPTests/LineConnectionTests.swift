@@ -53,7 +53,7 @@ import Testing
       { server, connection in
         connection.send("hush")
         #expect(await connection.next() == nil)
-        #expect(server.printed.contains("echo are you there"))
+        #expect(await server.wait { $0.contains("echo are you there") ? true : nil } == true)
       }, probe: "echo are you there")
   }
 

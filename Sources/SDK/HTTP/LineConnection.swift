@@ -134,10 +134,13 @@ public final class LineConnection: @unchecked Sendable {
 
   private func watchSilence(_ limit: Duration, _ probe: String) {
     watch = Task { [weak self, clock] in
+      // A machine that was busy or asleep for long must ask, too, before it gives up.
+      var isAsked = false
       while (try? await clock.sleep(for: limit)) != nil, let self {
-        let silence = heard.withLock { $0 }.duration(to: clock.now)
-        if silence >= limit * 2 { return drop() }
-        if silence >= limit { send(probe) }
+        let isSilent = heard.withLock { $0 }.duration(to: clock.now) >= limit
+        if isSilent, isAsked { return drop() }
+        if isSilent { send(probe) }
+        isAsked = isSilent
       }
     }
   }
