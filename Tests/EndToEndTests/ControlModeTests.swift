@@ -23,7 +23,7 @@ extension EndToEnd.Sessions {
           _ = await relay.messenger.waitForOutcome(of: "\(number)")
           let answer = await relay.messenger.texts().last ?? ""
           #expect(
-            !answer.contains("Write something") && !answer.contains("your next message begins"), "\(text): \(answer)")
+            !answer.contains("Write something") && !answer.contains("Your next message starts"), "\(text): \(answer)")
           #expect(answer.contains("/new"), "\(text): \(answer)")
         }
         try await relay.messenger.say("/new shared", id: "new")
@@ -33,7 +33,7 @@ extension EndToEnd.Sessions {
         try await relay.messenger.say("/close", id: "close")
         await relay.messenger.waitForText("The session shared was closed elsewhere.", in: "c2")
         let notice = await relay.messenger.texts(in: "c2").last ?? ""
-        #expect(!notice.contains("your next message begins") && notice.contains("/sessions"), "\(notice)")
+        #expect(!notice.contains("Your next message starts") && notice.contains("/sessions"), "\(notice)")
       }
     }
 
