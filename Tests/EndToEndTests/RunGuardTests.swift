@@ -68,9 +68,8 @@ extension EndToEnd.Operation {
           name: "run", path: path, arguments: arguments, environment: environment.merging(["PI_RELAY_RUN": ""]) { $1 }),
         guardian: nil)
       defer { for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) } }
-      while !DaemonLock.isHeld(relay.home) || access(relay.home.socket, F_OK) != 0 {
-        try await Task.sleep(for: .milliseconds(5))
-      }
+      // The socket refuses connections between its creation and the daemon's first look at it.
+      while (try? await relay.status()) == nil { try await Task.sleep(for: .milliseconds(5)) }
       let status = try await relay.waitForStatus { status in
         status.sessions.contains { $0.activity == .working } && status.plugins.contains { $0.pid != nil }
       }

@@ -98,8 +98,21 @@ package final class LogFile: Sendable {
     try open(&state)
   }
 
-  private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+  private static var now: timespec {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return now
+  }
 
-  /// UTC with milliseconds.
-  static func timestamp(_ time: Date = .now) -> String { time.formatted(timeStyle) }
+  /// UTC with milliseconds. `Date.ISO8601FormatStyle` writes the same and keeps another megabyte of Foundation in memory.
+  static func timestamp(_ time: timespec = now) -> String {
+    var seconds = time.tv_sec
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    var buffer = [CChar](repeating: 0, count: 32)
+    let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%S", &parts)
+    let text = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let milliseconds = String(time.tv_nsec / 1_000_000)
+    return text + "." + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds + "Z"
+  }
 }
