@@ -211,7 +211,7 @@ extension EndToEnd {
         let refusal = WireError(.internalError, "not now")
         await relay.messenger.fail(MessageSettled.method, with: [refusal, refusal, refusal])
         try await relay.messenger.say("hello", id: "1")
-        try await relay.waitForLog("the outcome of a message could not be told")
+        try await relay.waitForLog("the outcome of a message could not be reported")
         try await relay.killAndStart()
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         #expect(await relay.messenger.texts(role: .answer).count == 1)

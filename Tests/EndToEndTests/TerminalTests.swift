@@ -81,14 +81,14 @@ extension EndToEnd {
         let command = try await chat(relay) { line, type in if line.contains("Ctrl-D leaves") { type("\u{4}") } }
         let hint = try #require(
           command.output.first { $0.contains("keeps running in the background") }, "\(command.output)")
-        let words = hint.split(separator: "End it with: ").last.map(String.init) ?? ""
+        let words = hint.split(separator: "Stop it with: ").last.map(String.init) ?? ""
         let ended = try await Command.run(
           "/bin/sh", ["-c", words], environment: ["HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"])
         #expect(ended.output.last == "pi-relayd has stopped.", "\(words): \(ended.errors)")
         // The chat says nothing about a daemon that ran before it.
         try await relay.start()
         let second = try await chat(relay) { line, type in if line.contains("Ctrl-D leaves") { type("\u{4}") } }
-        #expect(second.output.allSatisfy { !$0.contains("goes on") }, "\(second.output)")
+        #expect(second.output.allSatisfy { !$0.contains("keeps running") }, "\(second.output)")
       }
     }
 
