@@ -156,9 +156,9 @@ extension EndToEnd {
 
     @Test func `what keeps a running plugin from its work is shown until it is over`() async throws {
       try await RelayFixture.run { relay in
-        let problem = "the platform refuses the token;\u{7} copy it anew"
+        let problem = "the platform refuses the token;\u{7} copy it again"
         _ = try await relay.messenger.request(ProblemReport(problem: problem))
-        let shown = "the platform refuses the token; copy it anew"
+        let shown = "the platform refuses the token; copy it again"
         func isShown(_ status: DaemonStatus) -> Bool {
           status.plugins.contains { $0.name == "fake/default" && $0.state == .running && $0.problem == shown }
         }
