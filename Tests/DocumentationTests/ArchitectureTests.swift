@@ -82,7 +82,7 @@ private struct DeclaredTarget {
     return files
   }
 
-  @Test func `the picture of the modules is that of the package`() throws {
+  @Test func `the picture of the modules agrees with the package`() throws {
     let graph = try ModuleGraph(manifest: document("Package.swift"))
     #expect(graph.imports.count > 30)
     let blocks = try page().components(separatedBy: "```")

@@ -99,7 +99,7 @@ extension EndToEnd {
         "Every request and its result"
       ),
     ])
-    func `a broken plugin is told in one line what is wrong and where it is said`(
+    func `the fault of a broken plugin is reported in one line with the section of the protocol`(
       plugin: String, finding: String, section: String
     ) async throws {
       let command = try await check(plugin)
@@ -163,7 +163,7 @@ extension EndToEnd {
         "{images: [{name: string, mime: string, base64Path: string}], text: string}", "attachments.prepare"
       ),
     ])
-    func `a result of null is told in one line, whatever the method`(
+    func `a result of null is reported in one line for each method`(
       method: String, check: String, form: String, section: String
     ) async throws {
       let command = try await self.check("answers-null", config: ["method": .string(method)])
@@ -225,11 +225,11 @@ extension EndToEnd {
           + "message.received: the id p came with the text \"one\" and then with \"two\"", "message.received"
       ),
     ])
-    func `a fault of any kind is told in one line`(plugin: String, finding: String, section: String) async throws {
+    func `a fault of each kind is reported in one line`(plugin: String, finding: String, section: String) async throws {
       expectOneFault(try await check(plugin), finding, section)
     }
 
-    @Test func `a fault that only time shows is told in one line`() async throws {
+    @Test func `a fault that shows only after a time is reported in one line`() async throws {
       let faults: [(plugin: String, finding: String, section: String)] = [
         (
           "stays-silent-on-edits",
@@ -267,14 +267,14 @@ extension EndToEnd {
     }
 
     @Test(arguments: ["message.send", "message.delete", "dialog.show", "format.render"])
-    func `a method that is never answered is told in one line`(method: String) async throws {
+    func `a method that is never answered is reported in one line`(method: String) async throws {
       let command = try await check("stays-silent-on-one", config: ["method": .string(method)])
       let faults = command.output.filter { $0.hasPrefix("✗ ") }
       #expect(
         faults.count == 1 && faults.first?.contains("no answer to \(method) in time") == true, "\(command.output)")
     }
 
-    @Test func `messages that come under other ids after a restart are told in one line`() async throws {
+    @Test func `messages with other ids after a restart are reported in one line`() async throws {
       let command = try await check("renames-messages")
       let faults = command.output.filter { $0.hasPrefix("✗ ") }
       #expect(command.exit == .exited(1))
@@ -283,7 +283,7 @@ extension EndToEnd {
       #expect(faults[0].hasSuffix("; see \"message.received\" in docs/plugin-protocol.md"))
     }
 
-    @Test func `a process that outlives the plugin is told in one line, and ended`() async throws {
+    @Test func `a process that outlives the plugin is reported in one line, and killed`() async throws {
       let command = try await check("leaves-a-process")
       let faults = command.output.filter { $0.hasPrefix("✗ ") }
       #expect(command.exit == .exited(1))
@@ -291,14 +291,15 @@ extension EndToEnd {
       #expect(faults[0].hasPrefix("✗ leaves no process behind — process "))
       #expect(
         faults[0].hasSuffix(
-          " still ran 2 s after the plugin had ended: sleep 600; see \"Lifecycle of a plugin\" in docs/plugin-protocol.md"))
+          " still ran 2 s after the plugin had ended: sleep 600; see \"Lifecycle of a plugin\" in docs/plugin-protocol.md"
+        ))
       let pid = try #require(faults[0].split(separator: " ").compactMap { Int32($0) }.first)
       // A process that was killed may yet have to be reaped by its new parent.
       let state = FileManager.default.contents(atPath: "/proc/\(pid)/stat").map { String(decoding: $0, as: UTF8.self) }
       #expect(state == nil || state?.contains(") Z ") == true)
     }
 
-    @Test func `what a silent method keeps from being tried is told in one line`() async throws {
+    @Test func `checks that a silent method prevents are reported in one line`() async throws {
       let command = try await check("dies-of-sending")
       let untried = command.output.filter { $0.hasPrefix("– ") && $0.hasSuffix("because message.send failed above") }
       #expect(untried.count == 1, "\(command.output)")

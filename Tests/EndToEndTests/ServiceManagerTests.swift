@@ -49,7 +49,7 @@ extension EndToEnd {
       func close() { EventLoop.shared.close(token, descriptor) }
     }
 
-    @Test func `it is told of readiness, life, reloading and stopping`() async throws {
+    @Test func `the service manager is notified of readiness, watchdog, reload and stop`() async throws {
       let scratch = try TemporaryFolder()
       let manager = try NotifySocket(in: scratch.path)
       defer { manager.close() }

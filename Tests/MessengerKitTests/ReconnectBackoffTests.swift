@@ -3,7 +3,7 @@ import Testing
 @testable import MessengerKit
 
 @Suite struct ReconnectBackoffTests {
-  @Test func `a server that refuses is asked ever more rarely, and a good connection is forgiven`() {
+  @Test func `waits grow while a server refuses, and a good connection resets them`() {
     var backoff = ReconnectBackoff()
     let waits = (0..<10).map { _ in backoff.next(after: .seconds(1), jitter: 1) }
     #expect(waits.first == .milliseconds(500))

@@ -82,7 +82,7 @@ import Testing
     close(second.input)
   }
 
-  @Test func `who stops in mid-line loses it to who waits`() async throws {
+  @Test func `a writer that stops within a line loses it to the one that waits`() async throws {
     let clock = ManualClock()
     let permit = LongLinePermit(clock: clock)
     let (first, second) = (try Stream(permit), try Stream(permit))
