@@ -112,7 +112,7 @@ private struct Block: Sendable {
       if line.hasPrefix("› ") {
         groups.append((String(line.dropFirst(2)), []))
       } else if line.hasPrefix("   "), let before = groups[groups.count - 1].shown.popLast() {
-        // A long line goes on indented.
+        // A long line continues indented.
         groups[groups.count - 1].shown.append(before + line.dropFirst(2))
       } else {
         groups[groups.count - 1].shown.append(line)

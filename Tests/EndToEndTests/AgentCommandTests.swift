@@ -29,7 +29,7 @@ extension EndToEnd {
       try await RelayFixture.run { relay in
         try await Self.expect("/tool", id: "1", at: relay, isAnswered: "The folder is empty.")
         try await Self.expect("/table", id: "2", at: relay, isAnswered: "Here is a table:")
-        // It has told its commands by now.
+        // The agent has reported its commands by now.
         _ = try await Self.say("/help", id: "3", at: relay)
         try await Self.expect("/tool", id: "4", at: relay, isAnswered: "The folder is empty.")
         try await Self.expect("/ping", id: "5", at: relay, isAnswered: "✓ Done. The agent gave no answer.")

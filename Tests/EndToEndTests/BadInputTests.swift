@@ -180,7 +180,7 @@ extension EndToEnd {
     @Test func `a stopped terminal delays nothing but its own lines`() async throws {
       let home = HomeDirectory(path: scratch.path + "/home")
       try home.prepare()
-      // Far more than a pipe holds, each life of it.
+      // Each process writes far more than a pipe holds.
       try scratch.write(
         "home/plugins/x-noisy", "#!/bin/sh\nfor i in $(seq 19); do printf '%04000d\\n' $i; done\n", executable: true)
       try scratch.write("home/relay.yaml", "restart: {failingCount: 1000000, firstDelayMilliseconds: 0}\n")

@@ -218,7 +218,7 @@ extension EndToEnd {
         #expect(ledger.first("unheard") == nil)
         let registered = try #require(await Discord.wait(at: discord) { !$0.all("registered").isEmpty })
         #expect(registered.all("registered").map { $0["guild"]?.stringValue } == [Discord.guild])
-        // Its next life finds the server by the channel, and what is registered as it should be.
+        // The next process finds the server by the channel, and the commands registered.
         try await relay.crash("discord/default")
         try Discord.use("help", channel: Discord.general, at: discord)
         let next = try #require(await Discord.waitForText("Write to the agent", at: discord))

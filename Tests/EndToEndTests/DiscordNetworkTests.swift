@@ -112,7 +112,7 @@ extension EndToEnd {
           let isSeen = await proxies.wait { lines in lines.contains { $0.contains("\(port)") } ? true : nil }
           #expect(isSeen == true, "\(proxies.printed)")
         }
-        // Not started with the variables itself: what counts is how the plugin runs.
+        // The command is started without the variables: the environment of the plugin counts.
         let doctor = try await relay.command("doctor").output.joined(separator: "\n")
         let shown = "the proxy http://ann@127.0.0.1:\(proxies.ports[1]) (\(variable))"
         #expect(doctor.contains("discord/default: Discord is reached through \(shown)"), "\(doctor)")

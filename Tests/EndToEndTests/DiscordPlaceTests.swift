@@ -89,7 +89,7 @@ extension EndToEnd {
       }
     }
 
-    /// Two messages of before, in the direct messages and the channel, so that both have been seen.
+    /// Two earlier messages, in the direct messages and the channel, so that both have been seen.
     private func sayBefore(_ discord: PythonServer) async throws {
       try Discord.say("first", to: discord)
       try Discord.say("in the channel", isGuild: true, channel: Discord.general, to: discord)
@@ -110,12 +110,12 @@ extension EndToEnd {
         try breakOff(discord)
         try Discord.say("second", to: discord)
         try Discord.say("and here", isGuild: true, channel: Discord.general, to: discord)
-        // One of the two has been stored, and the other is being asked for.
+        // One of the two is stored, and the other is being fetched.
         _ = await Discord.wait(at: discord) { $0.all("reacted").count == 3 }
         try await relay.crash("discord/default")
         await Discord.waitForText("You wrote: second", at: discord)
         let ledger = try #require(await Discord.waitForText("You wrote: [Ann]: and here", at: discord))
-        // Once; where the death fell between the answer and its receipt, again with the mark that says so.
+        // Once; if the kill fell between the answer and its receipt, a second time with the mark.
         #expect(ledger.texts.count { $0.text.hasPrefix("You wrote: second") } <= 1)
         #expect(ledger.texts.count { $0.text.hasPrefix("(possible repeat) You wrote: second") } <= 1)
       }
@@ -169,7 +169,7 @@ extension EndToEnd {
       async throws
     {
       try await Discord.run { discord, _ in
-        // One thread is there before, without a word in it.
+        // One thread exists before, without a message in it.
         try Discord.tell(["do": "begin", "parent": .string(Discord.general), "name": "early"], discord)
         let early = try #require(await Discord.wait(at: discord) { !$0.all("thread").isEmpty })
         let quiet = try #require(early.all("thread").first?["id"]?.stringValue)
@@ -202,7 +202,7 @@ extension EndToEnd {
         try Data(text.utf8).write(to: URL(filePath: relay.home.path + "/relay.yaml"))
         #expect(try await relay.command("reload").exit == .exited(0))
         _ = await Discord.wait(at: discord) { $0.resumes == 1 }
-        // Handled in the order of events: after it the plugin knows where the channel stands.
+        // The plugin handles events in order: after this one it knows the channel's last message.
         try Discord.say("resumed", to: discord)
         await Discord.waitForText("You wrote: resumed", at: discord)
         try breakOff(discord)

@@ -188,7 +188,7 @@ extension EndToEnd {
         }
         #expect(DiscordLedger(discord.printed).identifies == 1)
         #expect(try await relay.command("plugins", "restart", "discord/default").exit == .exited(0))
-        // The session that it had is gone on with: a try by hand costs nothing.
+        // The plugin resumes the session that it had: a restart by hand costs no session.
         _ = await discord.wait { DiscordLedger($0).resumes > 0 ? true : nil }
         try Discord.say("hello", id: "1", to: discord)
         _ = await Discord.waitForText("You wrote: hello", at: discord)

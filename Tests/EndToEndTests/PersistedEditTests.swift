@@ -100,7 +100,7 @@ extension EndToEnd {
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("/compact", id: "2")
-        // Acknowledged, and handled: what follows it in the conversation is.
+        // The compaction is acknowledged and handled, because the next message of the conversation is.
         try await relay.messenger.say("/help", id: "3")
         _ = await relay.messenger.waitForOutcome(of: "3")
         try await relay.killAndStart()

@@ -70,7 +70,7 @@ extension EndToEnd {
             return sum + data.count { $0 == 0x0A }
           }
         }
-        // The log is written behind the pipe's back: what matters is that it all arrives.
+        // The log is written after the pipe was read: all of it has to arrive.
         try await relay.waitForStatus { _ in lines() >= 100_000 }
         #expect(lines() == 100_000)
       }

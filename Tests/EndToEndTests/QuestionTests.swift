@@ -93,7 +93,7 @@ extension EndToEnd {
       try await RelayFixture.run(sessions: "questionTimeoutSeconds: 3") { relay in
         try await relay.messenger.say("/confirm", id: "1")
         await relay.messenger.wait { $0.questions.count == 1 }
-        // Were the time to begin anew with each, it would never be over.
+        // If the time started again with each upgrade, it would never pass.
         while await relay.messenger.outcomes["1"] == nil {
           try Task.checkCancellation()
           try await relay.goThrough(.upgrade)

@@ -395,7 +395,7 @@ extension EndToEnd {
         try await relay.messenger.say("/new second", id: "3")
         _ = await relay.messenger.waitForOutcome(of: "3")
         try await relay.killAndStart()
-        // Nobody watches the first session any more: how its messages ended is told all the same.
+        // Nobody watches the first session any more, and the outcome of its messages is reported all the same.
         await relay.messenger.waitForText("pi-relayd was restarted while the agent worked on")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         try await relay.messenger.say("/use 1", id: "4")

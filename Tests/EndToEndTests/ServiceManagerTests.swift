@@ -40,7 +40,7 @@ extension EndToEnd {
         }
       }
 
-      /// Waits for a message, whatever comes before it.
+      /// Waits for a message, and skips others before it.
       func wait(for text: String) async -> Bool {
         while let message = await messages.next() { if message.contains(text) { return true } }
         return false

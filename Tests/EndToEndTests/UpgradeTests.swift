@@ -219,7 +219,7 @@ extension EndToEnd {
         try await relay.waitForLog("upgrading to")
         try await relay.messenger.say("hello", id: "2", in: "c2")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
-        // Its next life knows what became of the send.
+        // The next process knows the outcome of the send.
         let pid = try #require(try await relay.plugin("fake/default")?.pid)
         kill(pid, SIGKILL)
         let result = try await upgrade

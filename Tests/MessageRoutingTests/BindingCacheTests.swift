@@ -15,7 +15,7 @@ import Testing
     func wait() async { for await _ in passes.stream { return } }
   }
 
-  /// A write that reports its steps, and waits to be told to commit and to return.
+  /// A write that reports its steps, and waits for permission to commit and to return.
   private struct Write: Sendable {
     let began = Gate()
     let mayCommit = Gate()

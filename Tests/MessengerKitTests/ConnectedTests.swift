@@ -5,7 +5,7 @@ import PluginTestKit
 import RelayConcurrency
 import Testing
 
-/// A messenger whose service is away once, and then for a person to mend.
+/// A messenger whose service is away once, and then needs a person.
 private struct Flaky: Plugin {
   static let name = "flaky"
   private let problems: ProblemReports

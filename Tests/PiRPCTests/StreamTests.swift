@@ -3,7 +3,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-/// Output of pi in which other text stands between, before and behind pi's own objects.
+/// Output of pi with other text between, before and after pi's own objects.
 @Suite(.timeLimit(.minutes(1))) struct PiStreamTests {
   private static let settled = #"{"type":"agent_settled"}"#
   private static let started = #"{"type":"agent_start"}"#

@@ -14,7 +14,7 @@ import Testing
 @testable import ProcessSupervision
 @testable import RelayHome
 
-/// Answers nothing: only the life of the plugin matters here.
+/// Answers nothing: these tests use the processes of the plugin only.
 private struct Silence: PluginEventHandler {
   let arrivals: Mailbox<PluginConnection>
   let sleepers: Mailbox<@Sendable () -> Void>

@@ -2,7 +2,7 @@ import PluginSDK
 import PluginTestKit
 import Testing
 
-/// A messenger that says one thing by itself and repeats what it is told to send.
+/// A messenger that sends one message by itself and returns every text that it has to send.
 private struct Parrot: Plugin {
   static let name = "parrot"
 

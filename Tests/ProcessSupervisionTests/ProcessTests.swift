@@ -95,7 +95,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
   }
 
   @Test func `a thousand exits leave no zombie and no descriptor`() async throws {
-    // One first, so that what is made once is not counted.
+    // The first child is not counted, because it opens descriptors that stay.
     let (first, firstPipes) = try spawn("exits")
     closeAll(firstPipes)
     _ = await first.exit()
@@ -144,7 +144,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
       problem(script)
         == "\(script) needs /no/such/interpreter (its first line says so), which is not installed; install it"
     )
-    // env itself exists, so the script starts and fails; the name is told by its last words.
+    // env itself exists, so the script starts and fails; its last line has the name.
     #expect(problem(python) == "started")
     #expect(problem("/bin/true", directory: "/no/such").contains("the working directory /no/such does not exist"))
   }

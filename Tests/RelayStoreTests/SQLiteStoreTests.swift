@@ -63,7 +63,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     func one(_ id: String) -> DispatchedMessage {
       DispatchedMessage(message: message(id).key, position: .after("e1"))
     }
-    // The last was given anew meanwhile.
+    // The last one was given again in between.
     try await store.advance(message("4").key, StageChange(.dispatching(after: .after("e2"))), in: "s")
     try await store.resolve(
       [
