@@ -24,7 +24,7 @@ extension Duration {
 
   /// From seconds, as other programs count.
   package init(seconds: Double) {
-    // Longer than any duration here; zero for a value that is not a number.
+    // Longer than any duration here; zero for a value that is not finite.
     self = .milliseconds(Int64((seconds.isFinite ? min(max(seconds, 0), 1e12) : 0) * 1_000))
   }
 }
