@@ -118,7 +118,7 @@ let package = Package(
     .target(
       name: "SessionStates",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayText", "RelayWire",
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayText", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ], path: "Sources/Supervisor/SessionStates", swiftSettings: strict),
     .target(
@@ -136,13 +136,13 @@ let package = Package(
       ], path: "Sources/Supervisor/PluginRuntime", swiftSettings: strict),
     .target(
       name: "PluginConformance",
-      dependencies: ["CLinux", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
+      dependencies: ["ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
     // Sends to one conversation, each recorded, tried again and settled, with no knowledge of sessions.
     .target(
       name: "MessageDelivery",
       dependencies: [
-        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/MessageDelivery", swiftSettings: strict),
     // Asks the formatter and the attachments service, and does without while they are away; knows no sessions.
@@ -156,7 +156,7 @@ let package = Package(
     .target(
       name: "Conversations",
       dependencies: [
-        "AgentSessions", "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
+        "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
         "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
         .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
@@ -165,7 +165,7 @@ let package = Package(
       name: "ChatCommands",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayText", "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
     // The assistant's admission, retention and periodic check.
@@ -173,7 +173,7 @@ let package = Package(
       name: "Assistant",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayModel", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
@@ -214,12 +214,19 @@ let package = Package(
       path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
     .target(
       name: "CEdit", path: "Sources/Supervisor/CEdit", linkerSettings: [.linkedLibrary("edit")]),
+    // The chat in a terminal or a pipe: a messenger attached to the control socket. Starts and ends no daemon.
+    .target(
+      name: "TerminalChat",
+      dependencies: [
+        "CEdit", "CLinux", "ControlServer", "Formatter", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
+      ],
+      path: "Sources/Supervisor/TerminalChat", swiftSettings: strict),
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
-        "AgentRuntime", "CEdit", "CLinux", "ControlServer", "Formatter", "LiveUpgrade", "PluginConformance",
-        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+        "AgentRuntime", "CLinux", "ControlServer", "LiveUpgrade", "PluginConformance", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TerminalChat",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -304,8 +311,8 @@ let package = Package(
     .target(
       name: "Drills",
       dependencies: [
-        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
-        "TestSupport",
+        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
+        "RelayTransport", "RelayWire", "TestSupport",
       ],
       path: "Tests/Drills/Core",
       swiftSettings: strict),
@@ -399,7 +406,7 @@ let package = Package(
       name: "ConversationsTests",
       dependencies: [
         "AgentSessions", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayStore", "RelayText", "RelayWire", "SessionStates",
+        "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
@@ -411,6 +418,19 @@ let package = Package(
         "splice", "pi-relay-demo-agent", "pi-relay-formatter",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "ControlServerTests",
+      dependencies: [
+        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "LiveUpgradeTests", dependencies: ["CLinux", "LiveUpgrade", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TerminalChatTests",
+      dependencies: [
+        "CLinux", "ControlServer", "RelayConcurrency", "RelayTransport", "RelayWire", "TerminalChat", "TestSupport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(

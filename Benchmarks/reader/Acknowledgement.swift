@@ -109,7 +109,7 @@ enum Acknowledgement {
     let answer = MessageSend(key: "k\(number)", conversation: conversation.conversation, text: message.text)
     try await store.recordOutbound(
       [OutboundRecord(key: answer.key, conversation: conversation, request: .message(answer))],
-      ending: MessageEnd(key, .ran), closing: nil)
+      ending: MessageEnd(restored: key, .settled, .answered), closing: nil)
     store.scheduleSettleOutbound(answer.key, .sent(message: "m\(number)"))
     store.scheduleOutcomeTold(key)
   }

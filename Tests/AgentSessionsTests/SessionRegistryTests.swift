@@ -1,11 +1,8 @@
 import AgentRuntime
 import RelayConcurrency
 import RelayConfig
-import RelayHome
-import RelayLogging
 import RelayModel
 import RelayStore
-import SessionStates
 import TestSupport
 import Testing
 
@@ -18,24 +15,16 @@ import Testing
     clock: ManualWallClock = .init(),
     _ body: (SessionRegistry, SQLiteStore, TemporaryFolder) async throws -> Void
   ) async throws {
-    let folder = try TemporaryFolder()
-    let home = HomeDirectory(path: folder.path + "/home")
-    try home.prepare()
-    let store = try SQLiteStore(path: home.database)
+    let fixture = try SessionFixture(in: TemporaryFolder())
+    let (folder, store) = (fixture.folder, fixture.store)
     for (id, role) in [("a", nil), ("b", nil), ("c", SessionRole.assistant)] {
       try await store.saveSession(
         SessionRecord(
           id: id, name: "session \(id)", directory: folder.path, model: nil, wantsToolImages: false, role: role,
           shownModel: id == "a" ? "Model A" : nil))
     }
-    let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    let probe = AgentLocator(
-      configured: "/nowhere/pi", demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
-    let dependencies = SessionDependencies(
-      home: home, guardian: nil, environment: environment, store: store,
-      timeSource: TimeSource(clock: ContinuousClock(), wallTime: { clock.now }), logLimits: .init(),
-      places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
+    let dependencies = fixture.dependencies(
+      timeSource: TimeSource(clock: ContinuousClock(), wallTime: { clock.now }))
     let profile = SessionProfile(
       pi: Config().pi, settings: Config().sessions, dependencies: dependencies, retention: retention)
     let host = SessionRegistry(ordinary: profile, assistants: profile)

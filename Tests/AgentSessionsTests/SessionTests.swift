@@ -1,13 +1,7 @@
-import AgentRuntime
 import PiRPC
 import RelayConcurrency
 import RelayConfig
-import RelayHome
-import RelayLogging
 import RelayModel
-import RelayStore
-import RelayTransport
-import RelayWire
 import SessionStates
 import TestSupport
 import Testing
@@ -22,37 +16,6 @@ import Testing
       typed: text)
   }
 
-  /// Runs `body` with a session and what happens in it.
-  private func withSession(
-    agent: String = Built.executable("pi-relay-demo-agent"), _ settings: Config.Sessions = Config().sessions,
-    _ body: (Session, Mailbox<SessionEvent>) async throws -> Void
-  ) async throws {
-    let folder = try TemporaryFolder()
-    let home = HomeDirectory(path: folder.path + "/home")
-    try home.prepare()
-    let store = try SQLiteStore(path: home.database)
-    let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    let probe = AgentLocator(
-      configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
-    let dependencies = SessionDependencies(
-      home: home, guardian: nil, environment: environment, store: store, timeSource: .system,
-      logLimits: .init(), places: AgentSlots(maximum: 8, maximumStarting: 8), agents: AgentResolver(probe: probe),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
-    let events = Mailbox<SessionEvent>()
-    let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-    let session = Session(
-      SessionRecord(id: "s", name: "s", directory: folder.path, model: nil, wantsToolImages: false),
-      pi: Config().pi, settings: settings, dependencies: dependencies, taskScope: taskScope, emit: { events.post($0) })
-    taskScope.add { await session.work() }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await taskScope.run() }
-      try await body(session, events)
-      await session.close()
-      group.cancelAll()
-    }
-    await store.close()
-  }
-
   /// The next question.
   private func question(_ events: Mailbox<SessionEvent>) async throws -> PiDialog {
     while let event = await events.next() { if case .dialogOpened(let question, _) = event { return question.dialog } }
@@ -62,7 +25,7 @@ import Testing
   /// How the message ended.
   private func end(of prompt: Prompt, _ events: Mailbox<SessionEvent>) async -> RunEnd? {
     while let event = await events.next() {
-      if case .runEnded(prompt.key, let end, _) = event { return end }
+      if case .runEnded(let message, let end) = event, message.key == prompt.key { return end }
     }
     return nil
   }
@@ -72,7 +35,8 @@ import Testing
   {
     var settings = Config().sessions
     settings.silenceTimeout = .milliseconds(100)
-    try await withSession(settings) { session, events in
+    let agent = Built.executable("pi-relay-demo-agent")
+    try await SessionFixture.run(agent: agent, settings: settings, in: TemporaryFolder()) { session, events, _ in
       let hanging = prompt("/hang", from: "terminal/1")
       _ = await session.enqueue(hanging)
       let dialog = try await question(events)
@@ -84,7 +48,7 @@ import Testing
   }
 
   @Test func `a message that waits for the word of a terminal that is gone gives way to the next`() async throws {
-    try await withSession(agent: "/nowhere/pi") { session, events in
+    try await SessionFixture.run(in: TemporaryFolder()) { session, events, _ in
       let first = prompt("first", from: "terminal/1")
       let second = prompt("second", from: "fake/default")
       _ = await session.enqueue(first)

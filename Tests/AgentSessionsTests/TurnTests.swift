@@ -1,14 +1,9 @@
 import AgentRuntime
 import FoundationEssentials
-import Glibc
-import Logging
 import PiRPC
 import RelayConcurrency
-import RelayConfig
-import RelayHome
 import RelayLogging
 import RelayStore
-import RelayTransport
 import RelayWire
 import SessionStates
 import TestSupport
@@ -49,46 +44,9 @@ extension Session {
         text: prompt.text))
   }
 
-  private func withSession(
-    agent: String = "/nowhere/pi", works: Bool = false, id: String = "s",
-    places: AgentSlots = AgentSlots(maximum: 8, maximumStarting: 8), in folder: TemporaryFolder,
-    logger: Logger = .lines { _ in }, during: @escaping @Sendable (Session, SessionEvent) -> Void = { _, _ in },
-    _ body: (Session, Mailbox<SessionEvent>, SQLiteStore) async throws -> Void
-  ) async throws {
-    let home = HomeDirectory(path: folder.path + "/home")
-    try home.prepare()
-    let store = try SQLiteStore(path: home.database)
-    let environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    let probe = AgentLocator(
-      configured: agent, demoAgent: nil, environment: environment, guardian: nil, clock: ContinuousClock())
-    let dependencies = SessionDependencies(
-      home: home, guardian: nil, environment: environment, store: store, timeSource: .system,
-      logLimits: .init(), places: places, agents: AgentResolver(probe: probe),
-      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: logger)
-    let events = Mailbox<SessionEvent>()
-    let made = Locked<Session?>(nil)
-    let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-    let session = Session(
-      SessionRecord(id: id, name: "s", directory: folder.path, model: nil, wantsToolImages: false),
-      pi: Config().pi, settings: Config().sessions, dependencies: dependencies, taskScope: taskScope,
-      emit: { event in
-        if let session = made.withLock({ $0 }) { during(session, event) }
-        events.post(event)
-      })
-    made.withLock { $0 = session }
-    defer { made.withLock { $0 = nil } }
-    if works { taskScope.add { await session.work() } }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await taskScope.run() }
-      try await body(session, events, store)
-      group.cancelAll()
-    }
-    await store.close()
-  }
-
   @Test func `a few digits choose a session by its number, never by the beginning of its id`() async throws {
     let folder = try TemporaryFolder()
-    try await withSession(id: "2f9ab", in: folder) { session, _, _ in
+    try await SessionFixture.run(works: false, id: "2f9ab", in: folder) { session, _, _ in
       let sessions = AddressableSessions(from: nil, among: [SessionListing(session)])
       guard case .none = await sessions.choose("2"), case .one = await sessions.choose("2f"),
         case .one = await sessions.choose("1")
@@ -101,7 +59,7 @@ extension Session {
 
   @Test func `a message whose agent exited is in the queue before that is stored`() async throws {
     let folder = try TemporaryFolder()
-    try await withSession(in: folder) { session, _, store in
+    try await SessionFixture.run(works: false, in: folder) { session, _, store in
       let one = prompt("one", MessageLifecycle(.preparing))
       _ = try await store.accept(stored(one), state: nil)
       await session.begin(one)
@@ -116,7 +74,7 @@ extension Session {
 
   @Test func `steering that a run ended without is in the queue while the end of another is stored`() async throws {
     let folder = try TemporaryFolder()
-    try await withSession(in: folder) { session, _, store in
+    try await SessionFixture.run(works: false, in: folder) { session, _, store in
       var life = MessageLifecycle()
       life.take(.steered)
       let (withdrawn, waits) = (prompt("s1", life), prompt("s2", life))
@@ -162,7 +120,7 @@ extension Session {
   private func outcome(of key: MessageKey, _ events: Mailbox<SessionEvent>) async -> String {
     while let event = await events.next() {
       if case .dialogOpened(let question, _) = event { return "asked: \(question.dialog.title)" }
-      if case .runEnded(key, let end, _) = event { return "\(end)" }
+      if case .runEnded(let message, let end) = event, message.key == key { return "\(end)" }
     }
     return "nothing"
   }
@@ -176,12 +134,11 @@ extension Session {
       answer(c)
       if c["type"] == "prompt": run("one")
       """, in: folder)
-    try await withSession(agent: agent, works: true, in: folder) { session, events, store in
+    try await SessionFixture.run(agent: agent, in: folder) { session, events, store in
       let one = prompt("one")
       _ = try await store.accept(stored(one), state: nil)
       _ = await session.enqueue(one)
       #expect(await outcome(of: one.key, events) == "completed")
-      await session.close()
     }
   }
 
@@ -192,12 +149,11 @@ extension Session {
     let stop: @Sendable (Session, SessionEvent) -> Void = { session, event in
       if case .runStarted = event { session.assumeIsolated { _ = $0.current.stop() } }
     }
-    try await withSession(works: true, places: places, in: folder, during: stop) { session, events, store in
+    try await SessionFixture.run(places: places, in: folder, during: stop) { session, events, store in
       let one = prompt("one")
       _ = try await store.accept(stored(one), state: nil)
       _ = await session.enqueue(one)
       #expect(await outcome(of: one.key, events) == "aborted")
-      await session.close()
     }
     await taken.release()
   }
@@ -206,13 +162,12 @@ extension Session {
     let folder = try TemporaryFolder()
     let file = folder.path + "/pi-relayd.log"
     let log = DaemonLog(file: LogFile(path: file, limits: .init()), say: { _ in })
-    try await withSession(works: true, id: "2f9ab", in: folder, logger: log.logger) { session, events, store in
+    try await SessionFixture.run(id: "2f9ab", in: folder, logger: log.logger) { session, events, store in
       await session.rename("my app")
       let one = prompt("one")
       _ = try await store.accept(stored(one), state: nil)
       _ = await session.enqueue(one)
       _ = await outcome(of: one.key, events)
-      await session.close()
     }
     await log.flush(within: .seconds(20), clock: ContinuousClock())
     var filter = LogFilter(sessions: ["2f9"])
@@ -233,7 +188,7 @@ extension Session {
       answer(c, {"entries": [], "leafId": "e1"} if c["type"] == "get_entries" else {})
       if c["type"] == "prompt": run("one")
       """, in: folder)
-    try await withSession(agent: agent, works: true, in: folder) { session, events, store in
+    try await SessionFixture.run(agent: agent, in: folder) { session, events, store in
       let stage = MessageStage.dispatching(session: "s", after: .after("e1"))
       var life = MessageLifecycle(restoring: stage, position: .after("e1"), isWithdrawn: false)
       life.take(.foundAfterRestart)
@@ -242,14 +197,13 @@ extension Session {
       try await store.advance(one.key, StageChange(.dispatching(after: .after("e1"))), in: "s")
       _ = await session.enqueue(one)
       #expect(await outcome(of: one.key, events) == "completed")
-      await session.close()
     }
   }
 
   @Test func `a session that compacts is busy while it waits for a slot`() async throws {
     let places = AgentSlots(maximum: 1, maximumStarting: 1)
     let taken = try await places.enter(SlotRequest())
-    try await withSession(works: true, places: places, in: TemporaryFolder()) { session, events, _ in
+    try await SessionFixture.run(places: places, in: TemporaryFolder()) { session, events, _ in
       async let result = session.compact(nil)
       // The notice says that all agents are busy.
       while let event = await events.next() { if case .notice = event { break } }
@@ -258,7 +212,6 @@ extension Session {
       #expect(await session.abort() == .compaction)
       #expect(await result != nil)
       #expect(await !session.isBusy)
-      await session.close()
     }
     await taken.release()
   }

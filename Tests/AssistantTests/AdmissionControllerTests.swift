@@ -32,7 +32,7 @@ import Testing
     for id in [1, 2] { queue.observe(.messageGiven(key(id))) }
     #expect(queue.admit(key(5), isKnown: false))
     queue.cancel(key(5))
-    queue.observe(.messageWithdrawn(key(4)))
+    queue.observe(.messageDropped(MessageEnd(of: key(4), .withdrawn)))
     #expect(queue.health(sessions: 2).contains("queue 0, oldest 0 s; 2 session(s), 2 at work; 0 timed out"))
   }
 
@@ -42,7 +42,7 @@ import Testing
       _ = queue.admit(key(id), isKnown: false)
       queue.observe(.messageGiven(key(id)))
       clock.advance(by: .milliseconds(id))
-      queue.observe(.runEnded(key(id), .completed, .ran))
+      queue.observe(.runEnded(MessageEnd(of: key(id), .ran), .completed))
     }
     // 51 … 150: the smallest value that the share is not above.
     #expect(queue.health(sessions: 1).contains("m:c: 100 answer(s), p50 100 ms, p95 145 ms, p99 149 ms"))

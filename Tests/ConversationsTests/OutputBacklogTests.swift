@@ -4,6 +4,7 @@ import RelayConcurrency
 import RelayStore
 import RelayWire
 import SessionStates
+import TestSupport
 import Testing
 
 @testable import Conversations
@@ -61,7 +62,7 @@ import Testing
     async
   {
     let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "first")
-    var items: [OutputItem] = [.output(.end(MessageEnd(key, .ran)))]
+    var items: [OutputItem] = [.output(.end(MessageEnd(of: key, .ran)))]
     for number in 0..<100_000 { items.append(message(number)) }
     let left = await waiting(items)
     #expect(left.count <= OutputBacklog.limit + 1)

@@ -3,6 +3,7 @@ import PiRPC
 import RelayConcurrency
 import RelayModel
 import SessionStates
+import TestSupport
 import Testing
 
 @testable import Conversations
@@ -53,7 +54,8 @@ import Testing
     trial.subscriptions.watch("s2", key("other"), .everything)
     trial.subscriptions.tell("s1", .text("hello"))
     #expect(trial.takePosts() == ["all: hello"])
-    trial.subscriptions.tell("s1", .messageTaken(MessageKey(conversation: key("own"), id: "1")))
+    trial.subscriptions.tell(
+      "s1", .messageTaken(MessageEnd(of: MessageKey(conversation: key("own"), id: "1"), .takenIntoRun)))
     _ = trial.takePosts()
     trial.subscriptions.tell("s1", .text("again"))
     #expect(trial.takePosts() == ["all: again", "own: again"])
@@ -101,7 +103,8 @@ import Testing
   @Test func `a subscription is handed over to the next program unchanged`() {
     let (before, after) = (Trial(), Trial())
     before.subscriptions.watch("s1", key("own"), .ownRuns)
-    before.subscriptions.tell("s1", .messageTaken(MessageKey(conversation: key("own"), id: "1")))
+    before.subscriptions.tell(
+      "s1", .messageTaken(MessageEnd(of: MessageKey(conversation: key("own"), id: "1"), .takenIntoRun)))
     after.subscriptions.adopt("s1", key("own"), before.subscriptions.view(of: key("own")))
     after.subscriptions.tell("s1", .text("hello"))
     #expect(after.takePosts() == ["own: hello"])

@@ -1,3 +1,4 @@
+import MessengerKit
 import RelayWire
 import Testing
 
@@ -41,6 +42,16 @@ import Testing
   @Test(arguments: [1000, 1001, 4007, 4009])
   func `close codes that end the session lead to a new session`(code: Int) {
     #expect(GatewayEnding(closedWith: code) == .identify)
+  }
+
+  @Test func `only what a person can resolve is told at once, and a lost session is begun anew after 1 to 5 seconds`() {
+    for ending in [GatewayEnding.resume, .identify] {
+      let told = ending.connectionEnding(random: 1)
+      #expect(!told.isRefusal && told.grace == .seconds(60) && told.leastPause == .zero)
+    }
+    let pauses = [0, 1].map { GatewayEnding.identifyLater.connectionEnding(random: $0).leastPause }
+    #expect(pauses == [.seconds(1), .seconds(5)])
+    #expect(GatewayEnding.fatal("no").connectionEnding(random: 0) == ConnectionEnding("no", isRefusal: true))
   }
 
   @Test func `payloads are read, and unknown ones are accepted`() throws {

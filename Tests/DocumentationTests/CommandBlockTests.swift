@@ -92,10 +92,18 @@ private struct Block: Sendable {
     let yaml = try #require(try Block.all().first { $0.document == "README.md" && $0.language == "yaml" })
     try folder.write("shown.yaml", yaml.text.replacing("/tmp/", with: "\(folder.path)/") + "\n")
     let plugin = try String(
-      contentsOf: URL(filePath: root.path + "/examples/plugins/file-messenger.py"), encoding: .utf8)
+      contentsOf: URL(filePath: root.path + "/examples/plugins/folder-messenger.py"), encoding: .utf8)
     try folder.write("mine", plugin, executable: true)
-    try folder.write("settings.json", "{\"inbox\": \"\(folder.path)/a\", \"outbox\": \"\(folder.path)/b\"}")
+    try folder.write("settings.json", "{\"folder\": \"\(folder.path)/box\"}")
     return ["HOME": folder.path, "PATH": "\(Built.folder):/usr/bin:/bin", "EDITOR": "cp \(folder.path)/shown.yaml"]
+  }
+
+  @Test func `the tutorial's plugin is shown whole, and is the example`() throws {
+    let example = try String(
+      contentsOf: URL(filePath: root.path + "/examples/plugins/folder-messenger.py"), encoding: .utf8)
+    let shown = try Block.all().filter { $0.document == "docs/writing-a-plugin.md" && $0.language == "python" }
+    func lines(_ text: String) -> [Substring] { text.split(separator: "\n") }
+    #expect(shown.flatMap { lines($0.text) } == lines(example))
   }
 
   private func run(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(4))) struct ModelTests {
-  @Test func `thirty random walks agree with the model`() async throws {
+  @Test func `the state machine explains each message of thirty random walks`() async throws {
     let folder = try TemporaryFolder()
     let drill = ModelDrill(library: try await Interposer.build(in: folder.path))
     let seed = UInt64.random(in: 1...999_999)

@@ -8,7 +8,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct AddressableSessionsTests {
     /// The owner's private session is named after this person, and works in this folder.
     private static let ownersName = "Quillon"

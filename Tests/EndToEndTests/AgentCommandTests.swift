@@ -2,7 +2,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// The agent's own commands, skills and templates, used where several people write.
   @Suite struct AgentCommandTests {
     private static func say(

@@ -7,7 +7,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct AssistantTests {
     /// The beginning of the demo agent's answer in a session that holds nothing.
     static let newcomer = "I am the demo agent"

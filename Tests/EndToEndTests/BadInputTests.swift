@@ -10,7 +10,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// A fault in the daemon's surroundings is reported in one line that names it and the remedy, and nothing else
   /// breaks.
   @Suite struct BadInputTests {

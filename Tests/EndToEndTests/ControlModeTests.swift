@@ -2,7 +2,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// Conversations that only look in on sessions: writing begins nothing there.
   @Suite struct ControlModeTests {
     private static let config = """

@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct ConversationTests {
     @Test func `an answer arrives although a terminal title precedes each of the agent's lines`() async throws {
       try await RelayFixture.run(agentFilter: #"sed -u 's/^/\x1b]0;pi\x07/'"#) { relay in
@@ -251,7 +251,7 @@ extension EndToEnd {
   }
 }
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct AuthorisationTests {
     @Test func `a stranger gets one refusal and nothing else`() async throws {
       try await RelayFixture.run { relay in

@@ -10,7 +10,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   @Suite struct CrashTests {
     @Test func `a killed agent loses nothing that was shown and the session continues`() async throws {
       try await RelayFixture.run { relay in

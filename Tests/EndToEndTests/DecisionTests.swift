@@ -6,7 +6,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// Situations in which only the person can decide: a silent agent, a message whose agent does not start, a message that
   /// the agent has forgotten.
   @Suite struct DecisionTests {

@@ -5,7 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// The plugin on a machine whose time of day differs from Discord's.
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordClockTests {

@@ -5,7 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// Certificates of a private authority, and proxies of Debian between the plugin and Discord.
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordNetworkTests {

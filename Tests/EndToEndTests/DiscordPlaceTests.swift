@@ -8,7 +8,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// Channels, threads, files and what was missed, by the real plugin.
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordPlaceTests {

@@ -8,7 +8,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// From a token to a bot that answers, and what `doctor` finds.
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordSetupTests {

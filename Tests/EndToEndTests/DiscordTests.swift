@@ -7,7 +7,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordTests {
     @Test func `a direct message is answered, and a stranger's is not`() async throws {

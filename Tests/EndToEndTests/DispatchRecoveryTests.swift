@@ -9,7 +9,7 @@ import Testing
 
 @testable import RelayModel
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// Messages that an earlier daemon may have given to an agent: the daemon ended after it gave a message, before it
   /// heard that the message was taken.
   @Suite struct DispatchRecoveryTests {

@@ -7,7 +7,7 @@ import Testing
 @testable import MessageDelivery
 @testable import RelayStore
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// Answers of which an earlier version recorded the key alone, with their words in the checkpoint.
   @Suite struct EarlierAnswerTests {
     private static let key = "11111111-2222-3333-4444-555555555555"

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct FakeDiscordTests {
     @Test func `discord.py, an independent client, works with the fake Discord`() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import MessageDelivery
 @testable import RelayModel
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// Growing messages that the platform refuses, or that crashes interrupt: the text is shown wholly, once or with a mark,
   /// and nothing is left.
   @Suite struct GrowingMessageTests {

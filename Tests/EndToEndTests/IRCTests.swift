@@ -8,7 +8,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// The real plugin at ngircd, which has no accounts, no history and no receipts of its own.
   @Suite(.enabled(if: IRC.isThere, "scripts/setup ngircd")) struct IRCTests {
     @Test func `messages in a channel and direct messages are answered there, whole and once`() async throws {

@@ -7,7 +7,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// The daemon's log: its levels, and the choice of lines in `pi-relayd logs`.
   @Suite struct LoggingTests {
     private func log(_ relay: RelayFixture) -> [String] {

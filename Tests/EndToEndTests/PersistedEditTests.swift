@@ -9,7 +9,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// Acknowledged requests other than messages hold for the next daemon, too.
   @Suite struct PersistedEditTests {
     @Test func `a waiting message that was changed or withdrawn stays so when the daemon is killed`() async throws {

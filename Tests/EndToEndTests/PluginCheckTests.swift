@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// `pi-relayd plugins check` on plugins of `Tests/Fixtures/plugins`, each of which is broken in one way.
   @Suite struct PluginCheckTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().path + "/../.."
@@ -266,12 +266,20 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: ["message.send", "message.delete", "dialog.show", "format.render"])
-    func `a method that is never answered is reported in one line`(method: String) async throws {
-      let command = try await check("stays-silent-on-one", config: ["method": .string(method)])
-      let faults = command.output.filter { $0.hasPrefix("✗ ") }
-      #expect(
-        faults.count == 1 && faults.first?.contains("no answer to \(method) in time") == true, "\(command.output)")
+    @Test func `a method that is never answered is reported in one line`() async throws {
+      // At once, since each of them is waited for.
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for method in ["message.send", "message.delete", "dialog.show", "format.render"] {
+          group.addTask {
+            let command = try await check("stays-silent-on-one", config: ["method": .string(method)])
+            let faults = command.output.filter { $0.hasPrefix("✗ ") }
+            #expect(
+              faults.count == 1 && faults.first?.contains("no answer to \(method) in time") == true,
+              "\(command.output)")
+          }
+        }
+        try await group.waitForAll()
+      }
     }
 
     @Test func `messages with other ids after a restart are reported in one line`() async throws {
@@ -327,15 +335,22 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: ["file-messenger.py", "file-messenger.sh"])
+    @Test(arguments: ["file-messenger.py", "file-messenger.sh", "folder-messenger.py"])
     func `an example passes every check`(name: String) async throws {
       let scratch = try TemporaryFolder()
-      for config: JSONValue? in [
-        nil, ["inbox": .string(scratch.path + "/inbox"), "outbox": .string(scratch.path + "/outbox")],
-      ] {
+      try FileManager.default.createDirectory(atPath: scratch.path + "/box", withIntermediateDirectories: false)
+      try scratch.write("box/inbox.txt", "one\ntwo\nthree\n")
+      let folders: JSONValue = [
+        "inbox": .string(scratch.path + "/inbox"), "outbox": .string(scratch.path + "/outbox"),
+        "folder": .string(scratch.path + "/box"),
+      ]
+      for config in [nil, folders] {
         let command = try await check(path: "\(Self.root)/examples/plugins/\(name)", config: config)
         #expect(command.exit == .exited(0), "\(command.output)")
         #expect(!command.output.contains { $0.hasPrefix("✗ ") }, "\(command.output)")
+        if config != nil, name == "folder-messenger.py" {
+          #expect(command.output.contains("✓ continues after the last message of its state"))
+        }
       }
     }
   }

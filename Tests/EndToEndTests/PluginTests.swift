@@ -9,7 +9,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   @Suite struct PluginTests {
     private func problem(_ relay: RelayFixture, _ name: String, _ expected: String) async throws {
       try await relay.waitForStatus { status in
@@ -232,7 +232,7 @@ extension EndToEnd {
   }
 }
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   @Suite struct DialogTests {
     @Test func `a choice is made by number or label and the question shows it`() async throws {
       try await RelayFixture.run { relay in
@@ -352,7 +352,7 @@ extension EndToEnd {
   }
 }
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   @Suite struct CommandTests {
     @Test func `sessions are created, listed, chosen, renamed and closed`() async throws {
       try await RelayFixture.run(sessions: "roots: [/tmp]") { relay in

@@ -9,7 +9,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   @Suite struct ProblemReportTests {
     @Test func `a problem that is repeated is logged once, in 4 KiB at most`() async throws {
       try await RelayFixture.run { relay in

@@ -5,8 +5,8 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
-  /// Retries and compactions are shown in one message, which holds the outcome in the end.
+extension EndToEnd.Messengers {
+  /// Retries and compactions are told in one message, which says in the end how it went.
   @Suite struct ProgressTests {
     private static let again = "🔁 The model is overloaded: trying again in 1 s, 1 of 3."
     private static let succeeded = "🔁 The model is overloaded: retry 1 of 3 succeeded."

@@ -5,7 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// Questions that are open when the daemon ends, is killed, or becomes another program.
   @Suite struct QuestionTests {
     typealias Break = RelayFixture.Break

@@ -4,8 +4,8 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
-  /// Messengers answer in different ways: a request that was carried out is not repeated because of its receipt.
+extension EndToEnd.Messengers {
+  /// Messengers answer in their own ways: what was carried out is not done again because of its receipt.
   @Suite struct ReceiptTests {
     private static let answer = (1...30).map { _ in "word" }
 

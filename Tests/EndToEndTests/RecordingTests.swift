@@ -95,7 +95,7 @@ private actor Conversation {
   }
 }
 
-extension EndToEnd {
+extension EndToEnd.Messengers {
   /// The stand-in for pi says what the real program said when it was recorded.
   @Suite struct RecordingTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -9,7 +9,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// The daemon ends, in one way or another, and the next finds everything.
   @Suite struct RestartTests {
     @Test func `a session and its conversation outlive the daemon`() async throws {

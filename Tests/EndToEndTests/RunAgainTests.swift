@@ -5,7 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// The button that runs a message again which its agent has forgotten.
   @Suite struct RunAgainTests {
     private static let buttons: Capabilities = {

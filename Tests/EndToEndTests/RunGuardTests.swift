@@ -11,7 +11,7 @@ import Testing
 /// Set for the run of tests that is begun by a test, to be killed.
 private let victim = "PI_RELAY_TEST_VICTIM"
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// Any end of a run of tests or of a script leaves nothing behind that the run or the script has started.
   @Suite struct RunGuardTests {
     @Test(arguments: [SIGKILL, SIGTERM, SIGINT])

@@ -7,7 +7,7 @@ import RelayTransport
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   @Suite struct ServiceManagerTests {
     /// A socket as systemd has one (sd_notify(3)), and what arrives on it.
     private struct NotifySocket {

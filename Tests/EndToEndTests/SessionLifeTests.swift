@@ -8,7 +8,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   @Suite struct SessionLifeTests {
     @Test func `with one slot for agents, an idle agent is stopped for another`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in
@@ -222,11 +222,11 @@ extension EndToEnd {
   }
 
   @Suite struct DescriptorTests {
-    @Test func `with 68 descriptors two plugins and a session work, and the next start is refused with a reason`()
+    @Test func `with 64 descriptors two plugins and a session work, and the next start is refused by name`()
       async throws
     {
       let config = RelayFixture.defaultConfig + "\nplugins: {attachments: {enabled: false}}\n"
-      try await RelayFixture.run(config: config, descriptorLimit: 68) { relay in
+      try await RelayFixture.run(config: config, descriptorLimit: 64) { relay in
         try await relay.messenger.say("hello", id: "1", in: "c0")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         for number in 1...8 { try await relay.messenger.say("hello", id: "n\(number)", in: "c\(number)") }

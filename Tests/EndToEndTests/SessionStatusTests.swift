@@ -6,7 +6,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// The state of a session as people are shown it: by `/status`, and by the bot's activity.
   @Suite struct SessionStatusTests {
     private static func say(_ text: String, id: String, in place: String = "c1", at relay: RelayFixture) async throws {

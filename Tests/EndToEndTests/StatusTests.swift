@@ -5,7 +5,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// The output of `pi-relayd status` for an operator.
   @Suite struct StatusTests {
     private static let config = """

@@ -7,7 +7,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// The commands on the state as a whole: a copy of it, the copy put back, a damaged one repaired.
   @Suite struct StorageCommandTests {
     @Test func `backup and restore work on a running daemon`() async throws {
@@ -29,6 +29,32 @@ extension EndToEnd {
         #expect(try await !relay.messenger.say("hello", id: "1").stored)
         #expect(try await relay.messenger.say("/status", id: "2").stored)
         #expect(try await relay.command("stop").exit == .exited(0))
+      }
+    }
+
+    @Test func `a daemon that finds a damaged page writes nothing and ends with the reason`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        _ = await relay.stop()
+        // The number of the first free page: only a look at all pages finds that it is wrong.
+        let file = open(relay.home.database, O_WRONLY | O_CLOEXEC)
+        let nonsense: [UInt8] = [0, 0, 0, 9, 0, 0, 0, 9]
+        #expect(pwrite(file, nonsense, nonsense.count, 32) == nonsense.count)
+        close(file)
+        let before = FileManager.default.contents(atPath: relay.home.database)
+        // It comes as soon as the messenger is connected.
+        let messenger = relay.messenger
+        let message = Task { try await messenger.say("more", id: "2") }
+        let start = try await relay.command("start")
+        #expect(start.exit == .exited(1))
+        let reason = try #require(start.errors.last)
+        #expect(reason.hasPrefix("pi-relayd: \(relay.home.database) is damaged ("), "\(start.errors)")
+        #expect(reason.hasSuffix("); run: pi-relayd doctor --repair"), "\(start.errors)")
+        #expect(FileManager.default.contents(atPath: relay.home.database) == before)
+        #expect((FileManager.default.contents(atPath: relay.home.database + "-wal") ?? Data()).isEmpty)
+        message.cancel()
+        #expect(await (try? message.value)?.stored != true)
       }
     }
 

@@ -4,7 +4,7 @@ import RelayHome
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// The chat where a person sits: `script`, which every Debian has, gives it a terminal.
   @Suite struct TerminalTests {
     @Test func `a person sees the answer to a question`() async throws {

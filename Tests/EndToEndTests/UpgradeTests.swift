@@ -9,7 +9,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Operation {
   /// Another program takes the daemon's place in the same process.
   @Suite struct UpgradeTests {
     private func upgrade(_ relay: RelayFixture, _ arguments: String...) async throws {

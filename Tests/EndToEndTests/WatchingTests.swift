@@ -4,7 +4,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Sessions {
   /// The choice of conversations that are shown a session's messages when several talk to the session.
   @Suite struct WatchingTests {
     /// Two that share the main session, as channels do by themselves.

@@ -11,7 +11,6 @@ import RelayConfig
 import RelayHome
 import RelayLogging
 import RelayModel
-import RelayStore
 import RelayText
 import RelayTransport
 import RelayWire
@@ -20,6 +19,7 @@ import TestSupport
 import Testing
 
 @testable import MessageRouting
+@testable import RelayStore
 
 /// Conversations that an earlier daemon knew and that nothing concerns yet.
 @Suite(.timeLimit(.minutes(1))) struct QuietConversationTests {
@@ -116,6 +116,38 @@ import Testing
         router.stop()
         group.cancelAll()
       }
+    }
+  }
+
+  @Test func `what an earlier daemon left is brought back before anything can be written`() async throws {
+    try await withStore { store, home in
+      try await store.saveSession(
+        SessionRecord(id: "s", name: "work", directory: home.path, model: nil, wantsToolImages: false))
+      try await store.bind(
+        Binding(key: key("c"), conversation: Conversation(id: "c"), session: "s"), because: nil)
+      _ = try await store.accept(
+        StoredMessage(
+          key: MessageKey(conversation: key("c"), id: "1"),
+          message: MessageReceived(
+            id: "1", conversation: Conversation(id: "c"), sender: Sender(id: "u1", name: "Ann"), text: "hello")),
+        state: nil)
+      try await store.recordOutbound([
+        OutboundRecord(
+          key: "k", conversation: key("c"), request: .message(MessageSend(key: "k", conversation: "c", text: "hi")))
+      ])
+      // A write that does not end, as the check of a large database.
+      var ends: [Int32] = [-1, -1]
+      try #require(pipe(&ends) == 0)
+      let (hold, release) = (ends[0], ends[1])
+      store.commits.write(
+        { _ in
+          var byte: UInt8 = 0
+          _ = read(hold, &byte, 1)
+        }, then: { _ in close(hold) })
+      defer { close(release) }
+      let (router, sessions) = router(store, home)
+      try await router.restore()
+      #expect(await sessions.statuses().map(\.name) == ["work"])
     }
   }
 

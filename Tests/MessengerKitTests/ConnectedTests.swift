@@ -15,13 +15,14 @@ private struct Flaky: Plugin {
   init(_ host: Host) { problems = ProblemReports(host, beginningWith: "not connected yet") }
 
   func run() async throws {
-    try await StayingConnected.run(to: "Flaky", problems) {
+    try await StayingConnected.run(report: { await problems.take($0, of: "Flaky") }) { isOfUse in
       let life = lives.withLock { lives in
         lives += 1
         return lives
       }
       if life == 1 { throw ConnectionEnding("no route") }
       if life == 3 { throw ConnectionEnding("the password is wrong", isRefusal: true) }
+      isOfUse()
       await problems.tell(nil)
       await problems.tell(nil)
       return ConnectionEnding("it hung up")
@@ -45,6 +46,16 @@ private struct Flaky: Plugin {
         "not connected to Flaky: the password is wrong. Tried again in 10 min; at once with: pi-relayd plugins restart flaky/test",
       ])
     await harness.stop()
+  }
+
+  @Test func `whoever gives up ends it, with their own error`() async {
+    struct GaveUp: Error {}
+    await #expect(throws: GaveUp.self) {
+      try await StayingConnected.run(report: { step in
+        #expect(step.report == .problem("closed"))
+        throw GaveUp()
+      }) { _ in ConnectionEnding("closed") }
+    }
   }
 
   @Test func `typing is repeated while it lasts, and sent at once after a message`() async {

@@ -71,6 +71,14 @@ import Testing
     #expect(most.withLock { $0 } == 1)
   }
 
+  @Test func `only a refusal of the request itself lasts, and not one of the token`() {
+    func isLasting(_ status: Int) -> Bool { RESTError.refused(status: status, code: nil, "no").isLasting }
+    #expect([400, 403, 404].map(isLasting) == [true, true, true])
+    #expect([401, 500, 503].map(isLasting) == [false, false, false])
+    let passing: [RESTError] = [.unreachable("x"), .unanswered("x"), .rateLimited(seconds: 1)]
+    #expect(passing.allSatisfy { !$0.isLasting })
+  }
+
   @Test func `a failure says what happened, where, and the meaning of a number`() {
     let refusal = RESTError.refused(status: 403, code: "50013", "Missing Permissions")
     #expect(refusal.deliveryFailure(at: "Chat") == .forbidden("Chat: Missing Permissions (50013)"))

@@ -229,6 +229,39 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(complaints(text).first?.hasPrefix(place) == true, "\(complaints(text))")
   }
 
+  @Test(arguments: [
+    ("sessions:\n\tdirectory: /x\n", "2:1: a tab cannot indent a line of YAML; use spaces"),
+    ("sessions:\n  maximum: 1\n \tdirectory: /x\n", "3:2: a tab cannot indent a line of YAML; use spaces"),
+    (
+      "a:\n  - [1\nb: 2\n",
+      "3:2: did not find expected ',' or ']' (while parsing a flow sequence that begins in line 2)"
+    ),
+    ("a: 'one\n", "2:1: found unexpected end of stream (while scanning a quoted scalar that begins in line 1)"),
+  ])
+  func `a mistake of form is told with its cause`(text: String, problem: String) {
+    #expect(complaints(text) == ["relay.yaml:\(problem)"])
+  }
+
+  @Test(arguments: [
+    ("pi: [1]\n", "1:5: pi: expected a group of settings, as in NAME: VALUE, found a list"),
+    (
+      "messengers: {chat: {one: {conversations: {dm: main}}}}\n",
+      "1:47: chat.one.conversations.dm: expected a group of settings, as in NAME: VALUE, found a single value"
+    ),
+    (
+      "messengers: {chat: {one: {auth: [42]}}}\n",
+      "1:33: chat.one.auth: expected a group of settings, as in NAME: VALUE, found a list"
+    ),
+    ("hello\n", "1:1: expected a group of settings, as in NAME: VALUE, found a single value"),
+    (
+      "messengers:\n  chat:\n    token: abc\n",
+      "3:5: messengers.chat.token: a messenger's settings stand under an instance of it, as in default: {token: …}"
+    ),
+  ])
+  func `a value where settings belong is refused with its path`(text: String, problem: String) {
+    #expect(complaints(text) == ["relay.yaml:\(problem)"])
+  }
+
   @Test func `deep nesting is refused, not followed`() {
     let text = String(repeating: "[", count: 10_000)
     #expect(complaints(text).count == 1)
@@ -243,7 +276,8 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
         == ["relay.yaml:2:13: tokenEnv: the environment variable MY_TOKEN is not set"])
     #expect(
       complaints("discord:\n  tokenFile: /nonexistent/token\n")
-        == ["relay.yaml:2:14: tokenFile: /nonexistent/token cannot be read"])
+        == ["relay.yaml:2:14: tokenFile: /nonexistent/token cannot be read: No such file or directory"])
+    #expect(complaints("discord:\n  tokenFile: /proc\n") == ["relay.yaml:2:14: tokenFile: /proc is no file"])
   }
 
   @Test func `references to secrets are resolved at any depth, for services too`() throws {

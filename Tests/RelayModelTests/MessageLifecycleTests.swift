@@ -264,3 +264,12 @@ enum LifecycleSpace {
     #expect(dispatching.take(.agentReady)?.next == .lookUp)
   }
 }
+
+@Suite struct ReceivedEndTests {
+  @Test(arguments: MessageLifecycle.ReceivedEnd.allCases)
+  func `a message that no session has ends as its life says`(end: MessageLifecycle.ReceivedEnd) {
+    var life = MessageLifecycle()
+    life.take(end.event)
+    #expect(life.conclusion == end.conclusion)
+  }
+}

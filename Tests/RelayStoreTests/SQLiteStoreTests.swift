@@ -130,7 +130,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
   func `a message ends once, and its text is not kept`(conclusion: Conclusion) async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
-    try await store.end(MessageEnd(message("1").key, conclusion))
+    try await store.end(MessageEnd(of: message("1").key, conclusion))
     try await store.advance(message("1").key, StageChange(.accepted), in: "s")
     #expect(try await store.stage(of: message("1").key) == conclusion.stage)
     #expect(try await store.unfinishedMessages(of: "discord.default").isEmpty)
@@ -155,7 +155,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     _ = try await store.accept(message("1", "old"), state: nil)
     _ = try await store.replace(message("1").key, text: "new")
     #expect(try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("1", "new")])
-    try await store.end(MessageEnd(message("1").key, .handled))
+    try await store.end(MessageEnd(of: message("1").key, .handled))
     _ = try await store.replace(message("1").key, text: "newer")
     #expect(try await store.stage(of: message("1").key) == .settled)
   }
@@ -193,12 +193,12 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
-    try await store.end(MessageEnd(message("1").key, .handled))
+    try await store.end(MessageEnd(of: message("1").key, .handled))
     try await store.recordOutbound([send("k1")], ending: nil, closing: nil)
     try await store.recordOutbound([send("k2")], ending: nil, closing: nil)
     store.scheduleSettleOutbound("k1", .sent(message: "p"))
     clock.value = 2_000
-    try await store.end(MessageEnd(message("2").key, .refused))
+    try await store.end(MessageEnd(of: message("2").key, .refused))
     try await store.prune(endedBefore: 1_500)
     #expect(try await store.stage(of: message("1").key) == nil)
     #expect(try await store.stage(of: message("2").key) == .dropped)
@@ -264,12 +264,12 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2"] { _ = try await store.accept(message(id), state: nil) }
     let ends = [
-      MessageEnd(message("1").key, .ran), MessageEnd(message("2").key, .interrupted),
+      MessageEnd(of: message("1").key, .ran), MessageEnd(of: message("2").key, .interrupted),
     ]
     try await store.end(ends[0])
     try await store.recordOutbound([send("k")], ending: ends[1], closing: nil)
     // It has ended already.
-    try await store.end(MessageEnd(message("1").key, .withdrawn))
+    try await store.end(MessageEnd(of: message("1").key, .withdrawn))
     #expect(try await store.untoldEnds(of: "discord.default") == ends)
     store.scheduleOutcomeTold(ends[0].key)
     try await store.settled()
@@ -287,9 +287,9 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       }
     }
     #expect(try await again("1") == nil)
-    let end = MessageEnd(message("1").key, .interrupted, keepsWords: true)
+    let end = MessageEnd(of: message("1").key, .interrupted, keepsWords: true)
     try await store.recordOutbound([send("k")], ending: end, closing: nil)
-    try await store.end(MessageEnd(message("2").key, .interrupted))
+    try await store.end(MessageEnd(of: message("2").key, .interrupted))
     #expect(try await again("2") == nil)
     #expect(try await again("1") == message("new").message)
     #expect(try await again("1") == nil)
@@ -297,10 +297,10 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
       try await store.unfinishedMessages(of: "discord.default").map(\.stored) == [message("3"), message("new")])
     // Nor are they kept for a message that is deleted, or for an instance that will not be back.
     _ = try await store.accept(message("4"), state: nil)
-    try await store.end(MessageEnd(message("4").key, .interrupted, keepsWords: true))
+    try await store.end(MessageEnd(of: message("4").key, .interrupted, keepsWords: true))
     try await store.withdraw(message("4").key)
     #expect(try await again("4") == nil)
-    try await store.end(MessageEnd(message("3").key, .interrupted, keepsWords: true))
+    try await store.end(MessageEnd(of: message("3").key, .interrupted, keepsWords: true))
     try await store.forget(instance: "discord.default")
     #expect(try await again("3") == nil)
   }

@@ -42,9 +42,6 @@ import Testing
     try await fill()
     try damage(pageOf: #""id":"200""#)
     let before = folder.read("relay.db")
-    let damaged = try SQLiteStore(path: path)
-    await #expect(throws: StoreError.self) { try await damaged.check() }
-    await damaged.close()
     let report = try Salvage.repair(path, stamp: "now")
     #expect(report.aside == path + ".damaged-now")
     #expect(folder.read("relay.db.damaged-now") == before)
@@ -197,7 +194,9 @@ import Testing
     #expect(try await old.unfinishedMessages(of: "discord.default").count == 2)
     #expect(try await SQLiteStore(path: path).unfinishedMessages(of: "discord.default").count == 1)
     try folder.write("other", "no backup")
-    #expect(throws: StoreError.self) { try StoredBackup(folder.path + "/other", for: path) }
+    let error = #expect(throws: StoreError.self) { try StoredBackup(folder.path + "/other", for: path) }
+    #expect(
+      error?.description == "\(folder.path)/other is no backup of pi-relayd; name a file that pi-relayd backup wrote")
     #expect(try await SQLiteStore(path: path).unfinishedMessages(of: "discord.default").count == 1)
   }
 }

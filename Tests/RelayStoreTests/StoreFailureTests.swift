@@ -95,18 +95,57 @@ import Testing
     close(file)
   }
 
-  @Test func `a damaged file is reported by the check, and nothing more is stored in it`() async throws {
+  /// Keeps the thread of checks and writes busy until the end of `body`.
+  private func holdingWrites<Value>(_ body: () async throws -> Value) async throws -> Value {
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    let (hold, release) = (ends[0], ends[1])
+    CommitQueue.loop.perform {
+      var byte: UInt8 = 0
+      _ = read(hold, &byte, 1)
+      close(hold)
+    }
+    defer { close(release) }
+    return try await body()
+  }
+
+  @Test func `a torn file is named by the check, and nothing is written before it or after it`() async throws {
     try await makeTorn()
     let before = folder.read("relay.db")
-    let store = try SQLiteStore(path: path)
-    #expect(store.failure == nil)
-    let error = await failure { try await store.check() }
-    #expect(error?.description.contains("\(path) is damaged") == true, "\(String(describing: error))")
-    #expect(error?.description.contains("pi-relayd doctor --repair") == true)
-    #expect(store.failure == error)
-    #expect(await failure { _ = try await store.accept(message("new"), state: nil) } == error)
-    await store.close()
+    do {
+      let (failures, told) = AsyncStream<StoreError?>.makeStream()
+      let store = try await holdingWrites {
+        let store = try SQLiteStore(path: path, damaged: { told.yield($0) })
+        store.accept(message("early"), encoded: nil, state: nil) { result in
+          if case .failure(let error) = result { told.yield(error as? StoreError) } else { told.yield(nil) }
+        }
+        #expect(try await store.unfinishedMessages(of: "discord.default").count == 200)
+        return store
+      }
+      var iterator = failures.makeAsyncIterator()
+      let first = await iterator.next()
+      let failure = try #require(first ?? nil)
+      #expect(failure.description.hasPrefix("\(path) is damaged ("), "\(failure)")
+      #expect(failure.description.hasSuffix("); run: pi-relayd doctor --repair"))
+      #expect(await iterator.next() == failure)
+      #expect(store.failure == failure)
+      #expect(await self.failure { _ = try await store.accept(message("late"), state: nil) } == failure)
+      await store.close()
+    }
     #expect(folder.read("relay.db") == before)
+  }
+
+  @Test func `a whole file is read during its check and written after it`() async throws {
+    let (answers, told) = AsyncStream<Bool>.makeStream()
+    let store = try await holdingWrites {
+      let store = try SQLiteStore(path: path, damaged: { Issue.record($0) })
+      store.accept(message("1"), encoded: nil, state: nil) { told.yield((try? $0.get()) == true) }
+      #expect(try await store.unfinishedMessages(of: "discord.default").isEmpty)
+      return store
+    }
+    #expect(await answers.first { _ in true } == true)
+    #expect(try await store.unfinishedMessages(of: "discord.default").count == 1)
+    #expect(store.failure == nil)
   }
 
   @Test func `a damaged file of an earlier version is left unchanged`() async throws {
@@ -116,16 +155,6 @@ import Testing
     let error = await failure { _ = try SQLiteStore(path: path) }
     #expect(error?.description.contains("\(path) is damaged") == true, "\(String(describing: error))")
     #expect(folder.read("relay.db") == before)
-  }
-
-  @Test func `a check finds nothing wrong with a whole file, or ends with its task`() async throws {
-    let store = try SQLiteStore(path: path)
-    _ = try await store.accept(message("1"), state: nil)
-    try await store.check()
-    let check = Task { try await store.check() }
-    check.cancel()
-    try await check.value
-    #expect(store.failure == nil)
   }
 
   @Test func `a closed store refuses changes`() async throws {

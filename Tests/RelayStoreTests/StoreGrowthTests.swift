@@ -55,7 +55,7 @@ import Testing
     for one in try await store.dispatching(to: "s").keys {
       try await store.resolve([one: StageChange(.accepted)], in: "s")
     }
-    try await store.recordOutbound([send("k1"), send("k2")], ending: MessageEnd(message("1").key, .ran))
+    try await store.recordOutbound([send("k1"), send("k2")], ending: MessageEnd(of: message("1").key, .ran))
     store.scheduleRetryOutbound("k1", SendTries(failed: 1, wait: .seconds(1)))
     store.scheduleSettleOutbound("k1", .sent(message: "p"))
     store.scheduleSettleOutbound("k2", .failed("too long"))
@@ -63,7 +63,7 @@ import Testing
     store.scheduleOutcomeTold(message("1").key)
     _ = try await store.replace(message("2").key, text: "changed")
     try await store.withdraw(message("2").key)
-    try await store.end(MessageEnd(message("3").key, .interrupted))
+    try await store.end(MessageEnd(of: message("3").key, .interrupted))
     try await store.settled()
     #expect(try await store.result(of: "k1") == .sent(message: "p"))
     #expect(try await store.stage(of: message("1").key) == .settled)
@@ -98,7 +98,7 @@ import Testing
     _ = try await store.accept(message("waits"), state: nil)
     try add(ended: 2_500)
     _ = try await store.accept(message("young"), state: nil)
-    try await store.end(MessageEnd(message("young").key, .ran))
+    try await store.end(MessageEnd(of: message("young").key, .ran))
     try await store.prune(endedBefore: 5_500)
     let left = try await store.read { try $0.rows("SELECT id FROM message ORDER BY number") { $0.text(0) } }
     #expect(left == ["waits", "young"])

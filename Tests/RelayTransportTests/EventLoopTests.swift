@@ -7,8 +7,11 @@ import Testing
   @Test func `a watch closed twice does not close a new descriptor of the same number`() async throws {
     let loop = EventLoop(name: "test")
     let (low, other) = try pipe()
-    // A number that no other test gets meanwhile.
-    let first = fcntl(low, F_DUPFD_CLOEXEC, 700)
+    // A number that no other test gets meanwhile: the highest.
+    var limit = rlimit()
+    try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    let first = fcntl(low, F_DUPFD_CLOEXEC, Int32(min(limit.rlim_cur, 1 << 20)) - 1)
+    try #require(first >= 0)
     let token = try loop.watch(first, .read) { _ in }
     loop.close(token, first)
     await done(on: loop)

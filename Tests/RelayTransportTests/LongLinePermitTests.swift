@@ -55,14 +55,31 @@ import Testing
 
   private static let long = 3 << 20
 
-  @Test func `a second long line waits in its pipe until the first is whole`() async throws {
+  /// Two streams that share a permit, which the unfinished line of the first holds.
+  private struct Rivals {
     let clock = ManualClock()
-    let permit = LongLinePermit(clock: clock)
-    let (first, second) = (try Stream(permit), try Stream(permit))
-    await first.write(Self.long, ending: false).value
-    let writing = second.write(Self.long, ending: true)
-    // Its patience is the sign that it waits.
-    await clock.sleepers(1)
+    let first: Stream
+    let second: Stream
+
+    init() async throws {
+      let permit = LongLinePermit(clock: clock)
+      (first, second) = (try Stream(permit), try Stream(permit))
+      await first.write(long, ending: false).value
+    }
+
+    /// Writes a long line into the second stream, and returns while it waits for the permit.
+    func writeSecond(thenClose: Bool = false) async -> Task<Void, Never> {
+      let writing = second.write(long, ending: true, thenClose: thenClose)
+      // Its patience is the sign that it waits.
+      await clock.sleepers(1)
+      return writing
+    }
+  }
+
+  @Test func `a second long line waits in its pipe until the first is whole`() async throws {
+    let rivals = try await Rivals()
+    let (first, second) = (rivals.first, rivals.second)
+    let writing = await rivals.writeSecond()
     #expect(second.heard.isEmpty)
     await first.write(Self.long, ending: true).value
     #expect(await first.heard.next() == .line(2 * Self.long))
@@ -73,9 +90,8 @@ import Testing
   }
 
   @Test func `short lines need no permit`() async throws {
-    let permit = LongLinePermit(clock: ManualClock())
-    let (first, second) = (try Stream(permit), try Stream(permit))
-    await first.write(Self.long, ending: false).value
+    let rivals = try await Rivals()
+    let (first, second) = (rivals.first, rivals.second)
     await second.write(1_000, ending: true).value
     #expect(await second.heard.next() == .line(1_000))
     close(first.input)
@@ -83,13 +99,10 @@ import Testing
   }
 
   @Test func `a writer that stops within a line loses it to the one that waits`() async throws {
-    let clock = ManualClock()
-    let permit = LongLinePermit(clock: clock)
-    let (first, second) = (try Stream(permit), try Stream(permit))
-    await first.write(Self.long, ending: false).value
-    let writing = second.write(Self.long, ending: true)
-    await clock.sleepers(1)
-    clock.advance(by: LongLinePermit.patience)
+    let rivals = try await Rivals()
+    let (first, second) = (rivals.first, rivals.second)
+    let writing = await rivals.writeSecond()
+    rivals.clock.advance(by: LongLinePermit.patience)
     #expect(await second.heard.next() == .line(Self.long))
     await writing.value
     await first.write(100, ending: true).value
@@ -101,23 +114,18 @@ import Testing
   }
 
   @Test func `a permit is free again when its holder ends`() async throws {
-    let clock = ManualClock()
-    let permit = LongLinePermit(clock: clock)
-    let (first, second) = (try Stream(permit), try Stream(permit))
-    await first.write(Self.long, ending: false).value
-    let writing = second.write(Self.long, ending: true, thenClose: true)
-    await clock.sleepers(1)
-    close(first.input)
+    let rivals = try await Rivals()
+    let second = rivals.second
+    let writing = await rivals.writeSecond(thenClose: true)
+    close(rivals.first.input)
     #expect(await second.heard.next() == .line(Self.long))
     #expect(await second.heard.next() == .end)
     await writing.value
   }
 
   @Test func `a stream that ends while it waits is read to its end`() async throws {
-    let clock = ManualClock()
-    let permit = LongLinePermit(clock: clock)
-    let (first, second) = (try Stream(permit), try Stream(permit))
-    await first.write(Self.long, ending: false).value
+    let rivals = try await Rivals()
+    let (first, second) = (rivals.first, rivals.second)
     // More than is free, and no more than that and the pipe hold.
     await second.write(LongLinePermit.freeLength + 100, ending: true, thenClose: true).value
     #expect(await second.heard.next() == .line(LongLinePermit.freeLength + 100))

@@ -1,4 +1,5 @@
 import RelayWire
+import TestSupport
 import Testing
 
 @testable import RelayModel
@@ -42,7 +43,7 @@ import Testing
     let key = prompt("1").key
     #expect(queue.replace(key, text: "new", typed: "new") == .done)
     #expect(queue.replace(key, text: "new", typed: "new") == .unchanged)
-    #expect(queue.withdraw(key) == .done)
+    #expect(queue.withdraw(key) == .done(MessageEnd(of: key, .withdrawn)))
     #expect(queue.isEmpty && queue.withdraw(key) == nil && queue.replace(key, text: "", typed: "") == nil)
   }
 

@@ -1,6 +1,7 @@
 import PiRPC
 import RelayStore
 import RelayWire
+import TestSupport
 import Testing
 
 @testable import RelayModel
@@ -17,8 +18,13 @@ import Testing
     var first = prompt("first")
     first.life = MessageLifecycle(.dispatched)
     var run = SessionRun(prompt: first)
-    for text in ["first"] { _ = run.take(.messageStart(role: "user", text: text), settles: true) }
-    for id in ids { run.steer(prompt(id), text: id) }
+    #expect(run.take(.messageStart(role: "user", text: "first"), settles: true) == .takesMessage)
+    run.prompt.life.take(.userMessageSeen)
+    for id in ids {
+      var steered = prompt(id)
+      steered.life.take(.steered)
+      run.steer(steered, text: id)
+    }
     return run
   }
 
@@ -27,7 +33,8 @@ import Testing
     _ = run.take(.messageStart(role: "user", text: "an extension's words"), settles: true)
     #expect(run.takeTaken().isEmpty)
     _ = run.take(.messageStart(role: "user", text: "b"), settles: true)
-    #expect(run.takeTaken().map(\.key.id) == ["b"])
+    let taken = run.takeTaken()
+    #expect(taken.map(\.key.id) == ["b"] && taken.map(\.stage) == [.settled])
     // The agent ends: the unknown message may have been the first, changed by an extension.
     let left = run.removeSteering()
     #expect(left.map(\.prompt.key.id) == ["a"] && left.map(\.mayBeTaken) == [true])
@@ -41,6 +48,28 @@ import Testing
     run.creditUnknownUserMessages()
     #expect(run.takeTaken().map(\.key.id) == ["a", "b"])
     #expect(run.removeSteering().map(\.mayBeTaken) == [false])
+  }
+
+  @Test func `steering messages wait after a run without them, but for those that were taken back`() {
+    var run = run(steering: "a", "b", "c")
+    _ = run.take(.messageStart(role: "user", text: "transformed"), settles: true)
+    let isSteered = run.withdrawSteering(prompt("b").key)
+    #expect(isSteered)
+    let left = SessionRun.Requeued(run.removeSteering())
+    // The first may be with the agent: that stays stored, until the transcript tells.
+    #expect(left.waiting.map(\.prompt.key.id) == ["a", "c"])
+    #expect(left.waiting.map(\.change?.stage) == [nil, .received])
+    #expect(left.waiting.map(\.prompt.life.state) == [.queued, .queued])
+    #expect(left.waiting.map(\.prompt.life.evidence.mayHaveBeenTaken) == [true, false])
+    #expect(left.notTaken == [MessageEnd(of: prompt("b").key, .notTaken)])
+  }
+
+  @Test func `an accepted run of an earlier daemon is read, which stored that fact twice`() throws {
+    var accepted = prompt("1")
+    accepted.life = MessageLifecycle(.running)
+    let written = String(decoding: try JSONCoding.encode(SessionRun(prompt: accepted)), as: UTF8.self)
+    let earlier = "{\"accepted\":true," + written.dropFirst()
+    #expect(try JSONCoding.decode(SessionRun.self, from: Array(earlier.utf8)).isAccepted)
   }
 
   @Test func `the limit on a run's time continues over an upgrade`() {

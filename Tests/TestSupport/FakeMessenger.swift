@@ -34,8 +34,8 @@ package actor FakeMessenger {
   /// Messages that ask something.
   private(set) package var questions: [Shown] = []
   private(set) package var outcomes: [String: MessageSettled.Outcome] = [:]
-  /// Outcomes of messages that had another before.
-  private(set) package var contradictions: [String] = []
+  /// Each report of an end, by message.
+  private(set) package var told: [String: [MessageSettled.Outcome]] = [:]
   private(set) package var typing: [Bool] = []
   /// Activities that the bot has shown, first to last; nil: none.
   private(set) package var presences: [String?] = []
@@ -195,10 +195,8 @@ package actor FakeMessenger {
       request.reply(Empty())
     case MessageSettled.method:
       let settled = try request.params(MessageSettled.self)
-      if let before = outcomes[settled.message], before != settled.outcome {
-        contradictions.append("\(settled.message) was \(before), then \(settled.outcome)")
-      }
       outcomes[settled.message] = settled.outcome
+      told[settled.message, default: []].append(settled.outcome)
       request.reply(Empty())
     case ConversationOpen.method where capabilities.directMessages == true:
       let open = try request.params(ConversationOpen.self)
@@ -274,6 +272,11 @@ package actor FakeMessenger {
   package func removeMessages(where isRemoved: (Shown) -> Bool) {
     removed.formUnion(messages.filter(isRemoved).map(\.id))
     messages.removeAll(where: isRemoved)
+  }
+
+  /// Messages that were reported to have ended in different ways.
+  package var contradictions: [String] {
+    told.filter { Set($1).count > 1 }.map { "\($0) was told as \($1)" }.sorted()
   }
 
   package var swallowedCount: Int { swallowed.count }

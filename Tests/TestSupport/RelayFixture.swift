@@ -169,11 +169,14 @@ package final class RelayFixture: Sendable {
   package var daemon: ChildProcess? { process.withLock { $0 } }
 
   /// Kills the daemon as a crash would, and starts the next in the same home.
-  package func killAndStart() async throws {
+  ///
+  /// - Parameter meanwhile: runs while there is no daemon.
+  package func killAndStart(meanwhile: () throws -> Void = {}) async throws {
     if let child = daemon {
       kill(child.pid, SIGKILL)
       _ = await child.exit()
     }
+    try meanwhile()
     try await start()
   }
 
@@ -206,10 +209,11 @@ package final class RelayFixture: Sendable {
   }
 
   private func end() async {
-    await messenger.close()
     if let child = daemon {
       await child.tearDown([.terminate(then: .seconds(10))], clock: ContinuousClock())
     }
+    // After the daemon, which would wait for it to say that it stops.
+    await messenger.close()
   }
 
   // MARK: - Looking at it

@@ -2,13 +2,15 @@ internal import RelayConcurrency
 
 /// Arrivals of one connection, handled in their order while more of them are read.
 public enum Arrivals {
-  /// Runs until the connection has ended and everything that was read has been handled. Only then may the next
-  /// connection ask for later messages.
+  /// Runs until the connection has ended and every arrival has been handled: only then may the next connection ask for what
+  /// follows.
   ///
   /// - Parameters:
-  ///   - read: reads until the connection ends, and posts each arrival; cancelled when an arrival cannot be handled.
-  ///   - handle: handles one arrival.
-  /// - Throws: errors of `handle`, or `CancellationError`.
+  ///   - read: reads until the connection ends, posts each arrival, and returns the ending; cancelled when an arrival cannot be
+  ///     handled. Arrivals that wait are in memory, without a limit.
+  ///   - handle: handles one arrival, in the order in which they were posted.
+  /// - Returns: the ending that `read` returned.
+  /// - Throws: the error of `handle`, or `CancellationError`.
   public static func run<Item: Sendable, Ending: Sendable>(
     read: @escaping @Sendable (_ post: @escaping @Sendable (Item) -> Void) async -> Ending,
     handle: @escaping @Sendable (Item) async throws -> Void

@@ -1,22 +1,22 @@
 /// Missed messages of one conversation, fetched page by page.
 public struct CatchUp<Message: Sendable>: Sendable {
-  /// The maximum number of messages of one conversation. Of more, the newest are left out, which the caller must
-  /// report.
+  /// The most messages of one conversation that are fetched. Of more, the newest are left out, and `isCut` says so.
   public static var most: Int { 500 }
 
-  /// Oldest first.
+  /// The messages, oldest first.
   public private(set) var messages: [Message]
-  /// More was missed than is fetched.
+  /// Reports that more messages may have been missed than were fetched: the person is to be told.
   public private(set) var isCut: Bool
 
   /// Fetches the messages after a watermark.
   ///
   /// - Parameters:
-  ///   - pageSize: the messages of a full page; a shorter one is the last.
-  ///   - mark: a message's watermark; `nil` for a message that is skipped.
+  ///   - watermark: the mark of the last message that was seen.
+  ///   - pageSize: the messages of a full page: a page with fewer is the last.
+  ///   - mark: the watermark of a message; `nil` for one that is passed over.
   ///   - isOlder: whether the first of two marks comes before the second.
   ///   - page: asks the service for the messages after a mark, in any order.
-  /// - Throws: errors of `page`.
+  /// - Throws: the error of `page`.
   public init<Failure: Error>(
     after watermark: String, pageSize: Int, mark: (Message) -> String?, isOlder: (String, String) -> Bool,
     page: (String) async throws(Failure) -> [Message]

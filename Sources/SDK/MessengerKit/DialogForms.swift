@@ -3,8 +3,9 @@ internal import RelayConcurrency
 
 /// The way a question is shown at a service that has buttons.
 public enum DialogChoices: Sendable, Equatable {
+  /// Rows of buttons, as the host has arranged them.
   case buttons([[Button]])
-  /// More answers than buttons are handy for, and no more than a menu holds.
+  /// A menu of options: there are more answers than `maximumButtons`.
   case menu([Button])
   /// A button that opens a form: the question wants text.
   case form(Button)
@@ -13,9 +14,11 @@ public enum DialogChoices: Sendable, Equatable {
   /// stay as they are: `ButtonLimits.idLength` says how long they may be.
   public static let formPrefix = "form:"
 
+  /// Chooses the way for a question.
+  ///
   /// - Parameters:
-  ///   - mostButtons: more answers than this are shown as a menu.
-  ///   - mostOptions: the capacity of a menu; more answers than this are shown as buttons again.
+  ///   - maximumButtons: the most answers that are shown as buttons; more become a menu.
+  ///   - maximumOptions: the most options of a menu; with more answers they are buttons after all.
   public init(_ dialog: DialogShow, maximumButtons: Int, maximumOptions: Int) {
     let all = (dialog.buttons ?? []).flatMap(\.self)
     if all.count > maximumButtons, all.count <= maximumOptions {
@@ -27,7 +30,7 @@ public enum DialogChoices: Sendable, Equatable {
     }
   }
 
-  /// The dialog whose form a button opens; nil for every other button.
+  /// The dialog whose form a button opens; `nil` for every other button.
   public static func dialog(ofForm id: String) -> String? {
     id.hasPrefix(formPrefix) ? String(id.dropFirst(formPrefix.count)) : nil
   }
@@ -49,14 +52,14 @@ public struct DialogForm: Sendable, Equatable {
     isLong = dialog.kind == .editor
   }
 
-  /// A form for a question that is known no longer.
+  /// Makes the form of a question that is no longer known.
   public init(title: String) {
     self.title = title
     isLong = true
   }
 }
 
-/// Forms of open questions: they are shown when somebody asks for them, after the question itself.
+/// Forms of open questions, for services that show a form only when somebody presses a button. The last 200 are kept, in memory.
 public final class OpenForms: Sendable {
   private static let most = 200
   /// Newest last.
@@ -64,7 +67,7 @@ public final class OpenForms: Sendable {
 
   public init() {}
 
-  /// Remembers the form of a question that wants text; of others there is none.
+  /// Remembers the form of a question that wants text; other questions have none.
   public func remember(_ dialog: DialogShow) {
     guard dialog.wantsText else { return }
     forms.withLock { forms in
@@ -73,7 +76,7 @@ public final class OpenForms: Sendable {
     }
   }
 
-  /// The form of a question; an empty one after a restart.
+  /// The form of a question; an empty form where it is not known, as after a restart.
   public func form(of dialog: String) -> DialogForm {
     forms.withLock { $0.last { $0.dialog == dialog }?.form } ?? DialogForm(title: "Question")
   }

@@ -1,15 +1,15 @@
 public import PluginSDK
 
-/// The settings and secrets that a set-up gathers. An answer that was given with the command is taken before the person is asked.
+/// The settings and secrets that a set-up gathers. A person is not asked for what was given with the command.
 public struct GatheredSettings: Sendable {
   private let dialogue: SetupDialogue
   private let known: JSONValue
-  /// Every answer so far, under the setting's name; an empty one is none.
+  /// The answers so far, by the setting's name; an empty answer is left out.
   public var settings: [String: JSONValue] = [:]
-  /// Every secret so far, under the setting's name.
+  /// The secrets so far, by the setting's name.
   public private(set) var secrets: [String: String] = [:]
 
-  /// - Parameter known: the settings of the command, which gives every value as text.
+  /// - Parameter known: the settings that were given with the command, each as a text.
   public init(_ dialogue: SetupDialogue, known: JSONValue) {
     self.dialogue = dialogue
     self.known = known
@@ -23,24 +23,32 @@ public struct GatheredSettings: Sendable {
   }
 
   /// Asks for a setting that is a text.
+  ///
+  /// - Throws: an error when the person has left the set-up.
   public mutating func ask(_ name: String, _ question: String) async throws {
     let answer = try await dialogue.answer(name, question, known: known)
     settings[name] = answer.isEmpty ? nil : .string(answer)
   }
 
   /// Asks for a secret, which the host keeps in a file of its own.
+  ///
+  /// - Throws: an error when the person has left the set-up.
   public mutating func askSecret(_ name: String, _ question: String) async throws {
     secrets[name] = try await dialogue.ask(name, question, secret: true)
   }
 
-  /// Asks for a list with commas between.
+  /// Asks for a list with commas between its items.
+  ///
+  /// - Throws: an error when the person has left the set-up.
   public func list(_ name: String, _ question: String) async throws -> [String] {
     SetupDialogue.list(try await dialogue.answer(name, question, known: known))
   }
 
-  /// The configuration that the answers make, secrets included: to try it.
+  /// The configuration that the answers make, secrets included, for trying it.
   public var config: JSONValue { .object(settings.merging(secrets.mapValues { .string($0) }) { $1 }) }
 
   /// The end of the set-up.
+  ///
+  /// - Parameter users: the ids of the people who may talk to the agent.
   public func reply(users: [String]) -> SetupReply { SetupReply(settings: settings, secrets: secrets, users: users) }
 }

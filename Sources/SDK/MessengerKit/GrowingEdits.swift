@@ -1,8 +1,8 @@
-/// Changes of messages that grow. Each is replaced by the next: one for which the service has no room to spare waits for it, and
-/// is left out when another comes first. So the last one, which must be shown, finds room at once.
+/// Changes of messages that grow. A change for which the service has no room to spare waits, and is left out when another comes
+/// first. So the last change, which must be shown, finds room at once.
 ///
-/// The host already keeps the least time between two changes (`minimumEditInterval`) and begins another message where one is
-/// full; this keeps the service's own limits, which are known only here.
+/// The host keeps the least time between two changes (`minimumEditInterval`) and begins another message where one is full; this
+/// keeps the service's own limits, which only the plugin knows.
 public actor GrowingEdits<Body: Sendable, Failure: Error> {
   /// The calls of the service; each gets the message and its conversation.
   public struct Service: Sendable {
@@ -14,10 +14,10 @@ public actor GrowingEdits<Body: Sendable, Failure: Error> {
     var change: @Sendable (Place, Body, _ isLate: Bool) async throws(Failure) -> Void
 
     /// - Parameters:
-    ///   - takesRoom: takes room for a change that may wait, if there is some to spare now.
-    ///   - waitsForRoom: takes room as soon as there is some; false when cancelled before.
-    ///   - change: makes a change for which room was taken. A change that was put off must not take long, because the
-    ///     final text waits for it.
+    ///   - takesRoom: takes room for a change that may wait, if there is some to spare now; false otherwise.
+    ///   - waitsForRoom: the same as soon as there is room; false when cancelled before.
+    ///   - change: makes a change for which room was taken. With `isLate` it was put off, and must not take long: the change that
+    ///     must be shown waits for it.
     public init(
       takesRoom: @escaping @Sendable (Place) async -> Bool, waitsForRoom: @escaping @Sendable (Place) async -> Bool,
       change: @escaping @Sendable (Place, Body, _ isLate: Bool) async throws(Failure) -> Void
@@ -36,15 +36,16 @@ public actor GrowingEdits<Body: Sendable, Failure: Error> {
   private var tasks: [String: Task<Void, Never>] = [:]
   private var underWay: Set<String> = []
 
-  /// - Parameter log: gets a line for each change that was put off and failed; a later change shows the text.
+  /// - Parameter log: told of a change that was put off and failed; a later change repairs it.
   public init(_ service: Service, log: @escaping @Sendable (Failure) -> Void) {
     self.service = service
     self.log = log
   }
 
-  /// Shows a change, now or when there is room.
+  /// Shows a change now, or when there is room.
   ///
-  /// - Returns: false when it is put off; the host learns that from `EditReceipt.putOff`.
+  /// - Returns: false when it is put off, which the host is told by `EditReceipt.putOff`.
+  /// - Throws: the error of the service, for a change that is shown now.
   public func show(_ body: Body, of message: String, in conversation: String) async throws(Failure) -> Bool {
     let place = (message, conversation)
     guard tasks[message] == nil else {
@@ -70,7 +71,8 @@ public actor GrowingEdits<Body: Sendable, Failure: Error> {
     }
   }
 
-  /// Prepares another action on the message: a waiting change is dropped, and one under way is finished before.
+  /// Drops the change of a message that waits, and returns when the change in progress has ended: before the message's last change
+  /// or its deletion.
   public func settle(_ message: String) async {
     waiting[message] = nil
     guard let task = tasks[message] else { return }

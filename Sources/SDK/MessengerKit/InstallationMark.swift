@@ -1,14 +1,15 @@
 internal import FoundationEssentials
 
-/// A mark of this installation of the program, of five characters, for what it sends. A service that hands such a mark back with a
-/// message lets two installations that use one account notice each other.
+/// A mark of this installation of the program, for what it sends. Where a service hands such a mark back with a message, two
+/// installations that use one account notice each other.
 public struct InstallationMark: Sendable, Equatable, CustomStringConvertible {
-  /// Characters of a mark.
+  /// The length of a mark, in characters: a–z and 0–9.
   public static let length = 5
 
+  /// The mark: the same in every process of the installation.
   public let description: String
 
-  /// - Parameter folder: the plugin's own (`about.dataDir`), which no other installation on this machine has.
+  /// - Parameter folder: the plugin's data folder (`about.dataDir`), which no other installation on this machine has.
   public init(folder: String) {
     let machine = FileManager.default.contents(atPath: "/etc/machine-id") ?? Data()
     let host = FileManager.default.contents(atPath: "/proc/sys/kernel/hostname") ?? Data()

@@ -1,9 +1,9 @@
 public import PluginSDK
 
-// For what services send: every member may be missing or of another type.
+// For reading the JSON of services, in which every member may be missing or of another type.
 
 extension JSONValue {
-  /// A number of either kind.
+  /// The number, whole or not; `nil` for anything else.
   public var doubleValue: Double? {
     switch self {
     case .number(let number): number
@@ -12,13 +12,13 @@ extension JSONValue {
     }
   }
 
-  /// A whole number that an `Int` holds.
+  /// The whole number, where an `Int` holds it; `nil` for anything else.
   public var intValue: Int? { if case .integer(let integer) = self { Int(exactly: integer) } else { nil } }
 
-  /// The items of an array; none of anything else.
+  /// The items of an array; empty for anything else.
   public var list: [JSONValue] { if case .array(let list) = self { list } else { [] } }
 
-  /// A copy with one member set; a value that is not an object stays unchanged.
+  /// A copy with one member set; a value that is no object stays as it is.
   public func setting(_ name: String, _ value: JSONValue) -> JSONValue {
     guard case .object(var object) = self else { return self }
     object[name] = value
@@ -27,7 +27,7 @@ extension JSONValue {
 }
 
 extension String {
-  /// Its beginning, at most this many UTF-16 units of it, which no service counts more strictly.
+  /// The beginning of the text, of at most `limit` UTF-16 units: for services that count these, Unicode scalars or characters.
   public func cut(_ limit: Int) -> String {
     guard utf16.count > limit else { return self }
     var (end, count) = (startIndex, 0)

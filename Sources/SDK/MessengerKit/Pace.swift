@@ -1,32 +1,35 @@
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// The pace of a connection that the service holds to a burst and an even flow: a `TokenBucket` that tells the time and waits.
+/// The pace of a connection on which the service allows a burst and then an even flow: a `TokenBucket` that tells the time and
+/// waits.
 public final class Pace: Sendable {
   private let bucket: Locked<TokenBucket>
   private let now = LoopClock.shared.reading
 
   /// - Parameters:
-  ///   - burst: events at once.
-  ///   - interval: between two events that follow each other for long.
+  ///   - burst: the events that may happen at once; less than 1 counts as 1.
+  ///   - interval: the time between two events in the even flow.
   public init(burst: Int, interval: Duration) {
     bucket = Locked(TokenBucket(burst: burst, interval: interval))
   }
 
-  /// The time until there is room for another event.
+  /// The time until there is room for another event; zero for now.
   public var wait: Duration { bucket.withLock { $0.wait(now: now()) } }
 
-  /// True once a whole burst may go out again. Text that nobody needs is sent only then: strangers may ask for it as often as they
-  /// like.
+  /// Reports that a whole burst may go out. What is of little use is sent only then, because strangers may ask for it without end.
   public var isIdle: Bool { bucket.withLock { $0.wait(for: $0.burst, now: now()) == .zero } }
 
-  /// Counts an event that does not wait.
+  /// Counts an event that happens without waiting for room.
   public func take() { bucket.withLock { $0.take(now: now()) } }
 
-  /// Sends as many of these as there is room for soon, one after the other.
+  /// Sends items one after the other, each when there is room, for as long as `limit` allows.
   ///
-  /// - Parameter limit: no event begins later than this.
-  /// - Returns: how many were sent.
+  /// - Parameters:
+  ///   - items: the items, in their order.
+  ///   - limit: the time from now after which none is begun any more.
+  ///   - send: sends one item.
+  /// - Returns: the number of items that were sent.
   public func send<Item>(
     _ items: [Item], within limit: Duration, isolation: isolated (any Actor)? = #isolation, by send: (Item) -> Void
   ) async -> Int {

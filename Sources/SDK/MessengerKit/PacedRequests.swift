@@ -1,9 +1,9 @@
 internal import RelayTransport
 
-/// Sends requests within a service's limits: one request of a bucket at a time, each after there is room. A request is
-/// repeated where that does no harm.
+/// Sends requests within a service's limits: one request of a bucket at a time, each held back until there is room, and tried again
+/// where that does no harm.
 public actor PacedRequests {
-  /// Tries of one request.
+  /// The most tries of one request.
   static let maximumTries = 5
   /// Longer waits are the host's, which keeps what waits on the disk.
   static let maximumWait: Duration = .seconds(5)
@@ -15,24 +15,27 @@ public actor PacedRequests {
   private var busy: Set<String> = []
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
-  /// - Parameter limits: the limits that the service states; `learn` adds those of its answers.
+  /// - Parameter limits: the limits that the service states; `learn` adds those that its answers name.
   public init(_ limits: RateLimits) { self.limits = limits }
 
   private var now: Duration { start.duration(to: clock.now) }
 
-  /// Takes in what an answer says of limits.
+  /// Takes over the limits that an answer names.
   ///
-  /// - Parameter change: is given the limits and the time by which they count.
+  /// - Parameter change: changes the limits; gets the time by which they count.
   public func learn(_ change: @Sendable (inout RateLimits, Duration) -> Void) { change(&limits, now) }
 
-  /// Does a request.
+  /// Carries out a request, in at most five tries.
   ///
   /// - Parameters:
-  ///   - limit: for all of it, waits and further tries included. The host takes a send for lost after thirty seconds.
+  ///   - lane: the kind of request and the place that it concerns.
+  ///   - limit: the time for all of it, waits and further tries included. The host takes a send for lost after 30 s.
   ///   - isRepeatable: asking twice does no more than asking once.
-  ///   - isCounted: room was taken for it before.
-  ///   - attempt: one try, within the time that it is given; called on no actor's behalf.
-  /// - Throws: the last try's failure, or the first after which the service may have acted: that must not be forgotten.
+  ///   - isCounted: room was taken for the request before (`takesRoomToSpare`).
+  ///   - attempt: makes one try within the time that it gets.
+  /// - Returns: the value of the try that succeeded.
+  /// - Throws: `rateLimited` where the wait would be longer than 5 s or the limit, or the last try's failure. Where the service may
+  ///   have acted on an earlier try, that try's `unanswered` takes its place.
   public func perform<Value: Sendable>(
     _ lane: RateLimits.Lane, within limit: Duration, isRepeatable: Bool = true, isCounted: Bool = false,
     _ attempt: @Sendable (Duration) async throws(RESTError) -> Value
@@ -59,16 +62,18 @@ public actor PacedRequests {
     }
   }
 
-  /// Takes room for a request that may well wait, if there is some to spare now.
+  /// Takes room for a request that may wait, if there is some to spare now.
+  ///
+  /// - Returns: false when there is none.
   public func takesRoomToSpare(for lane: RateLimits.Lane) -> Bool {
     guard limits.patientWait(for: lane, now: now) == .zero else { return false }
     limits.began(lane, now: now)
     return true
   }
 
-  /// The same as soon as there is.
+  /// Takes room for a request that may wait, as soon as there is some to spare.
   ///
-  /// - Returns: false when cancelled first.
+  /// - Returns: false when cancelled before.
   public func waitsForRoomToSpare(for lane: RateLimits.Lane) async -> Bool {
     while case let wait = limits.patientWait(for: lane, now: now), wait > .zero {
       do { try await clock.sleep(for: wait) } catch { return false }

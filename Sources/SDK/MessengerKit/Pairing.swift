@@ -2,8 +2,7 @@ public import PluginSDK
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// Finds out the id of the person who sets the messenger up. The set-up shows a code; the person who sends it to the
-/// bot in a direct message is the person at the terminal.
+/// Finds out who sets the messenger up: the person who reads a code in the set-up writes it to the bot in a direct message.
 public struct Pairing: Sendable {
   /// Eight letters and digits that are not mistaken for each other.
   public let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
@@ -15,22 +14,25 @@ public struct Pairing: Sendable {
 
   private struct Paired: Error {}
 
-  /// - Parameter known: the settings of the command; tests shorten the wait for the code with `pairingSeconds`.
+  /// - Parameter known: the settings that were given with the command. `pairingSeconds` sets the time for the code to arrive, for
+  ///   tests; ten minutes otherwise.
   public init(_ dialogue: SetupDialogue, known: JSONValue) {
     self.dialogue = dialogue
     limit = .seconds(known["pairingSeconds"]?.stringValue.flatMap { Int($0) } ?? 600)
   }
 
-  /// The bot hears direct messages now: the code is shown, and not before it would be heard.
+  /// Shows the code, once the bot hears direct messages. Later calls do nothing.
+  ///
+  /// - Throws: an error when the person has left the set-up.
   public func isListening() async throws {
     guard shown.value == nil else { return }
     shown.set(())
     try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
   }
 
-  /// Somebody wrote a direct message.
+  /// Takes a direct message to the bot.
   ///
-  /// - Throws: when it is the code, which is to end `listen`.
+  /// - Throws: an error when the text is the code; `listen` passes it on, which ends `run`.
   public func heard(_ text: String, from sender: Sender) throws {
     guard text.filter({ !$0.isWhitespace }).lowercased() == code else { return }
     found.set(sender)
@@ -40,9 +42,10 @@ public struct Pairing: Sendable {
   /// Waits for the code.
   ///
   /// - Parameters:
-  ///   - obstacle: the reason why the bot cannot hear, if there is one.
+  ///   - obstacle: the reason why the bot does not hear, asked for when the time is over.
   ///   - listen: connects, and calls `isListening` and `heard`.
-  /// - Throws: `WireError`, which the person reads.
+  /// - Returns: the person who wrote the code.
+  /// - Throws: `WireError` with words for the person: nobody wrote the code in time, or the bot was not connected.
   public func run(
     obstacle: @Sendable () async -> String? = { nil }, _ listen: @escaping @Sendable () async throws -> Void
   ) async throws -> Sender {

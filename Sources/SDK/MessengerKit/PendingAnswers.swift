@@ -1,7 +1,7 @@
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// Questions to a service whose answers come among everything else, in parts, and bear the question's name.
+/// Questions to a service whose answers arrive among other events, in parts that bear the question's name.
 public final class PendingAnswers<Answer: Sendable>: Sendable {
   private static var limit: Duration { .seconds(10) }
 
@@ -10,10 +10,13 @@ public final class PendingAnswers<Answer: Sendable>: Sendable {
 
   public init() {}
 
-  /// Asks, and waits ten seconds for the answer. Callers that ask the same meanwhile get the same answer.
+  /// Asks, and waits at most ten seconds for the answer. Callers that ask the same meanwhile get the same answer.
   ///
-  /// - Parameter beginning: the answer before a part of it has come.
-  /// - Returns: nil where none has come in time, or the connection has ended.
+  /// - Parameters:
+  ///   - name: the name that the parts of the answer bear.
+  ///   - beginning: the answer before its first part.
+  ///   - ask: sends the question; not called once the connection has ended.
+  /// - Returns: the answer; `nil` where it is not complete in time, or the connection has ended.
   public func answer(
     to name: String, beginning: Answer, isolation: isolated (any Actor)? = #isolation, ask: () -> Void
   ) async -> Answer? {
@@ -25,7 +28,7 @@ public final class PendingAnswers<Answer: Sendable>: Sendable {
     }
   }
 
-  /// A part of an answer has come; where nobody has asked, nothing follows from it.
+  /// Adds a part to an answer; does nothing where nobody has asked.
   public func add(to name: String, _ change: (inout Answer) -> Void) {
     open.withLock { open in
       guard var question = open?[name] else { return }
@@ -34,10 +37,10 @@ public final class PendingAnswers<Answer: Sendable>: Sendable {
     }
   }
 
-  /// The answer is complete.
+  /// Completes an answer, which its callers get.
   public func finish(_ name: String) { close(name) { $0 } }
 
-  /// No more answers come.
+  /// Ends every question without an answer, now and later: the connection has ended.
   public func end() {
     let rest = open.withLock { open in
       defer { open = nil }

@@ -1,8 +1,9 @@
-// For protocols in lines of plain text, which no text may end early.
+// For protocols in lines of plain text, where a line's end in a text would begin another command.
 
 extension String {
-  /// The text in lines of at most so many bytes. No character is torn apart, and no word that fits into a line. Empty lines are
-  /// left out, and so are control characters, which could end a line or begin a request to the reader's program.
+  /// The text in lines of at most `room` bytes of UTF-8. No character is torn apart, and no word that fits into a line; a single
+  /// character larger than `room` is a line of its own. Empty lines are left out, and so are control characters, which could end a
+  /// line or begin a request to the reader's program; a tab becomes a space.
   public func lines(ofBytes room: Int) -> [String] {
     var (lines, line) = ([String](), "")
     for character in self {

@@ -1,22 +1,23 @@
 public import PluginSDK
 internal import RelayWire
 
-/// Tells the person what keeps the messenger from its work, in `pi-relayd status` and the log, and that it is over: each once.
+/// Reports what keeps the messenger from its work, and when that is over: each once, to `pi-relayd status` and the log.
 public actor ProblemReports {
   private let host: Host
   /// The problem that was reported last; `nil` once it is over.
   public private(set) var current: String?
 
-  /// Made in the plugin's `init`, it goes with the answer to the host.
+  /// Reports a first problem. In the plugin's `init` it goes with the handshake.
   ///
-  /// - Parameter problem: in the way from the beginning: a messenger that has yet to connect is not shown to be well.
+  /// - Parameter problem: the problem at the start: a messenger that has not connected yet must not be shown to be well.
   public init(_ host: Host, beginningWith problem: String?) {
     self.host = host
     current = problem
     host.begin(with: problem)
   }
 
-  /// Reports a problem and its remedy; `nil` reports that it is over. A repeated report is not sent again.
+  /// Reports a problem, in words that say what to do about it; `nil` once it is over. The problem that was reported last is not
+  /// reported again. A failure to report goes to the log.
   public func tell(_ problem: String?) async {
     guard problem != current else { return }
     current = problem
@@ -24,16 +25,30 @@ public actor ProblemReports {
     do { try await host.report(problem: problem) } catch { host.log("this could not be reported: \(error)") }
   }
 
-  /// Tells of several things that are in the way at once; none once nothing is.
+  /// Reports several problems in one line; an empty list once they are over.
   public func tell(all problems: [String]) async {
     await tell(problems.isEmpty ? nil : problems.joined(separator: "; "))
   }
 
-  /// Reports a problem that only a person can fix, and how to try again after that.
+  /// Reports a problem that only a person can resolve, with the command that tries again.
   ///
-  /// - Parameter pause: the time until the next try without the person.
+  /// - Parameters:
+  ///   - words: the problem, without a full stop.
+  ///   - pause: the time after which the messenger tries again by itself.
   public func tellRefusal(_ words: String, again pause: Duration) async {
     await tell(
       "\(words). Tried again in \(pause.forPeople); at once with: pi-relayd plugins restart \(host.about.instance)")
+  }
+
+  /// Reports what follows from the end of a connection.
+  ///
+  /// - Parameter service: the service's name: the words then follow "not connected to SERVICE: ". `nil` for words that stand alone.
+  public func take(_ step: Reconnection.Step, of service: String? = nil) async {
+    func told(_ words: String) -> String { service.map { "not connected to \($0): \(words)" } ?? words }
+    switch step.report {
+    case .nothing: break
+    case .problem(let words): await tell(told(words))
+    case .refusal(let words): await tellRefusal(told(words), again: step.pause)
+    }
   }
 }

@@ -1,5 +1,5 @@
-/// The moments at which requests may go out, as far as the service has stated its limits. A pure value; times count
-/// from a fixed moment.
+/// The limits of a service, as far as it has named them: they say when a request may be sent. A pure value; times are since some
+/// fixed moment.
 public struct RateLimits: Sendable {
   /// A kind of request and the place it concerns: services count requests by both.
   public struct Lane: Hashable, Sendable {
@@ -32,10 +32,11 @@ public struct RateLimits: Sendable {
   private var holdUntil: Duration = .zero
 
   /// - Parameters:
-  ///   - most: requests of all lanes within `window`.
-  ///   - spare: as many of them as patient requests leave to others.
-  ///   - stated: limits of one lane that the service states beforehand, as one message a second in each chat; it may tell
-  ///     others with its answers (`learned`).
+  ///   - most: the most requests of all lanes within `window`.
+  ///   - window: the time in which they count.
+  ///   - spare: the number of these requests that patient requests leave to others.
+  ///   - stated: the limits of one lane that the service states beforehand, as one message a second in each chat; answers may name
+  ///     others (`learned`).
   public init(
     most: Int, within window: Duration, spare: Int,
     stated: @escaping @Sendable (Lane) -> [SlidingWindow] = { _ in [] }
@@ -48,12 +49,12 @@ public struct RateLimits: Sendable {
   /// The bucket that a lane counts in: the service's own name for it, once that is known.
   public func bucket(of lane: Lane) -> String { "\(names[lane.kind] ?? lane.kind) \(lane.place)" }
 
-  /// How long a request has to wait; zero when it may go out now.
+  /// The time that a request has to wait; zero when it may be sent now.
   public mutating func wait(for lane: Lane, now: Duration) -> Duration {
     max(.zero, holdUntil - now, wait(in: lane, leaving: 0, now), all.wait(now: now))
   }
 
-  /// The same for a request that may well wait: it leaves room for one that may not.
+  /// The time that a request has to wait which leaves room for others.
   public mutating func patientWait(for lane: Lane, now: Duration) -> Duration {
     max(wait(for: lane, now: now), wait(in: lane, leaving: 1, now), all.wait(now: now, leaving: spare))
   }
@@ -67,7 +68,7 @@ public struct RateLimits: Sendable {
     return max(longest, bucket.reset - now)
   }
 
-  /// A request goes out.
+  /// Counts a request that is sent.
   public mutating func began(_ lane: Lane, now: Duration) {
     all.add(now: now)
     var limits = windows[lane] ?? stated(lane)
@@ -79,24 +80,24 @@ public struct RateLimits: Sendable {
     buckets[bucket(of: lane)]?.remaining -= 1
   }
 
-  /// The service calls the bucket of this kind of request so: kinds of one name share their buckets.
+  /// Learns the service's name for the bucket of this kind of request: kinds of one name share their buckets.
   public mutating func named(_ name: String, _ lane: Lane) { names[lane.kind] = name }
 
-  /// The service says how much room a bucket has.
+  /// Learns how much room a bucket has.
   ///
   /// - Parameters:
-  ///   - remaining: requests that it still takes.
-  ///   - reset: after how long it is full again.
+  ///   - remaining: the requests that it still takes.
+  ///   - reset: the time after which it has all its room again.
   public mutating func learned(_ lane: Lane, remaining: Int, reset: Duration, now: Duration) {
     buckets[bucket(of: lane)] = Bucket(remaining: remaining, reset: now + reset)
     if buckets.count > Self.remembered { buckets = buckets.filter { $0.value.reset > now } }
   }
 
-  /// The service refuses more in this bucket for so long.
+  /// Learns that the service refuses requests of this bucket for the time of `wait`.
   public mutating func refused(_ lane: Lane, for wait: Duration, now: Duration) {
     learned(lane, remaining: 0, reset: wait, now: now)
   }
 
-  /// The service refuses everything for so long.
+  /// Learns that the service refuses every request for the time of `wait`.
   public mutating func refusedAll(for wait: Duration, now: Duration) { holdUntil = max(holdUntil, now + wait) }
 }

@@ -3,8 +3,8 @@ public import PluginSDK
 /// The state of sends in this process of the plugin, by the host's keys: a key that comes again makes no second
 /// message, and a send that was made in part is continued. A pure value.
 ///
-/// It knows nothing of earlier processes. After a restart the service's own look-up or idempotency keys help, or the
-/// host marks the message as a possible repeat.
+/// It knows nothing of earlier processes: there a service's own look-up or idempotency keys help, or the host marks the message as
+/// a possible repeat.
 public struct SendProgress<Rest: Sendable>: Sendable {
   private enum Stage: Sendable {
     case partly(Rest)
@@ -16,22 +16,22 @@ public struct SendProgress<Rest: Sendable>: Sendable {
   /// Oldest first.
   private var keys: [String] = []
 
-  /// - Parameter most: sends that are remembered.
+  /// - Parameter most: the number of sends that are remembered; the oldest are forgotten first.
   public init(most: Int = 500) { self.most = most }
 
-  /// The receipt of a send that is done.
+  /// The receipt of a send that is done; `nil` for other keys.
   public func receipt(of key: String) -> Receipt? { if case .done(let receipt)? = stages[key] { receipt } else { nil } }
 
   /// The unsent rest of a send; `nil` for a send that is not known.
   public func rest(of key: String) -> Rest? { if case .partly(let rest)? = stages[key] { rest } else { nil } }
 
-  /// All of a send is sent but this.
+  /// Remembers the unsent rest of a send.
   public mutating func sent(_ key: String, but rest: Rest) { note(.partly(rest), key) }
 
-  /// A send is done.
+  /// Remembers a send that is done.
   public mutating func finish(_ key: String, _ receipt: Receipt) { note(.done(receipt), key) }
 
-  /// Nobody knows what was sent of it: all of it is sent when it comes again.
+  /// Forgets a send of which nobody knows how much was sent: when it comes again, all of it is sent.
   public mutating func forget(_ key: String) {
     if stages.removeValue(forKey: key) != nil { keys.removeAll { $0 == key } }
   }

@@ -2,8 +2,9 @@ public import PluginSDK
 
 /// The outcome of an answer in a set-up.
 public enum SetupAnswer<Value> {
+  /// The answer is good, and means this value.
   case good(Value)
-  /// Ask again, after this text for the person; `nil`: the person has been told already.
+  /// The question is asked again, after these words to the person; `nil` where the person has been told already.
   case again(String?)
 }
 
@@ -14,10 +15,14 @@ extension SetupDialogue {
   /// Asks until an answer is accepted.
   ///
   /// - Parameters:
-  ///   - given: an answer from the command, which is judged first.
-  ///   - failure: the failure of the set-up after three answers that were not accepted.
-  ///   - judge: judges an answer.
-  /// - Throws: `WireError`, which the person reads, or errors of `judge`.
+  ///   - name: the setting, by which an answer may be given with the command.
+  ///   - question: the words for the person.
+  ///   - given: an answer that was given with the command: it is judged first.
+  ///   - secret: the answer is not shown while it is typed.
+  ///   - failure: the words with which the set-up ends after three answers that are not good.
+  ///   - judge: looks at an answer.
+  /// - Returns: the value of the good answer.
+  /// - Throws: `WireError` with `failure`, or the error of `judge`.
   public func ask<Value>(
     _ name: String, _ question: String, given: String? = nil, secret: Bool = false, failure: String,
     _ judge: (String) async throws -> SetupAnswer<Value>
@@ -35,13 +40,15 @@ extension SetupDialogue {
     throw WireError(.internalError, failure)
   }
 
-  /// An answer that came with the command, or else the person's.
+  /// The answer that was given with the command, or else the person's.
+  ///
+  /// - Throws: an error when the person has left the set-up.
   public func answer(_ name: String, _ question: String, known: JSONValue) async throws -> String {
     if let given = known[name]?.stringValue { return given }
     return try await ask(name, question)
   }
 
-  /// The parts of an answer that is a list with commas between, without blanks and quotes, which come along when it is copied.
+  /// The items of an answer that is a list with commas, without the blanks and quotes that are copied along.
   public static func list(_ text: String) -> [String] {
     text.split(separator: ",").map { $0.filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" } }.filter { !$0.isEmpty }
   }

@@ -1,21 +1,6 @@
 internal import RelayConcurrency
 internal import RelayTransport
 
-/// The reason why there is no connection to a service, or none any more.
-public struct ConnectionEnding: Error, Sendable, Equatable, CustomStringConvertible {
-  /// For the person.
-  public var words: String
-  /// Only a person can fix the reason, as a refused password: the connection is tried again rarely.
-  public var isRefusal: Bool
-
-  public var description: String { words }
-
-  public init(_ words: String, isRefusal: Bool = false) {
-    self.words = words
-    self.isRefusal = isRefusal
-  }
-}
-
 extension ConnectionEnding {
   /// Connects, within a minute.
   ///
@@ -32,41 +17,35 @@ extension ConnectionEnding {
   }
 }
 
-/// Connects to a service again and again, and tells the person for as long as it is away.
+/// Connects to a service again and again: a `Reconnection` that tells the time and waits.
 public enum StayingConnected {
-  /// The pause after a failure that only a person can fix.
-  static let pauseAfterRefusal: Duration = .seconds(600)
-
   /// Runs until cancelled.
   ///
   /// - Parameters:
-  ///   - service: the name of the service, for the person.
-  ///   - life: connects and stays connected; returns the end of a connection that worked, and throws a
-  ///     `ConnectionEnding` where there was none.
-  /// - Throws: other errors of `life`, or `CancellationError`.
+  ///   - pauseAfterRefusal: the pause after an ending that only a person can resolve.
+  ///   - report: told of each end of a connection before the pause; throws to give up.
+  ///   - connect: connects, calls `isOfUse` once the service has accepted the connection, and returns when it has ended. It may throw
+  ///     a `ConnectionEnding` as well. That the service is there again, it tells the person itself.
+  /// - Throws: what `report` throws, what `connect` throws besides, or `CancellationError`.
   public static func run(
-    to service: String, _ problems: ProblemReports, _ life: @Sendable () async throws -> ConnectionEnding
+    pauseAfterRefusal: Duration = .seconds(600), report: @Sendable (Reconnection.Step) async throws -> Void,
+    _ connect: @Sendable (_ isOfUse: @escaping @Sendable () -> Void) async throws -> ConnectionEnding
   ) async throws {
-    var backoff = ReconnectBackoff()
+    let now = LoopClock.shared.reading
+    var reconnection = Reconnection(now: now(), pauseAfterRefusal: pauseAfterRefusal)
     while true {
-      let began = LoopClock.shared.now
-      var lasted: Duration?
+      let usefulSince = Locked<Duration?>(nil)
       let ending: ConnectionEnding
       do {
-        ending = try await life()
-        lasted = began.duration(to: LoopClock.shared.now)
+        ending = try await connect { usefulSince.withLock { $0 = $0 ?? now() } }
       } catch let end as ConnectionEnding {
         ending = end
       }
-      var pause = backoff.next(after: lasted, jitter: .random(in: 0...1))
-      let words = "not connected to \(service): \(ending.words)"
-      if ending.isRefusal {
-        pause = pauseAfterRefusal
-        await problems.tellRefusal(words, again: pause)
-      } else {
-        await problems.tell(words)
-      }
-      try await LoopClock.shared.sleep(for: pause)
+      try Task.checkCancellation()
+      let lasted = usefulSince.withLock { $0 }.map { now() - $0 }
+      let step = reconnection.next(after: ending, lasted: lasted, now: now(), random: .random(in: 0...1))
+      try await report(step)
+      try await LoopClock.shared.sleep(for: step.pause)
     }
   }
 }

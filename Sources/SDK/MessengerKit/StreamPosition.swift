@@ -7,31 +7,30 @@ public struct StreamPosition: Sendable, Equatable {
   private var underWay: Set<Int> = []
   private var unkept = 0
 
-  /// - Parameter interval: the number of events after which the position must be kept, even if none of them required
-  ///   it.
+  /// - Parameter interval: the number of events after which the position is stored, even if none of them was worth it by itself.
   public init(keptEvery interval: Int = 50) { self.interval = interval }
 
-  /// The number after which the service has to tell everything again; `nil` before the first event.
+  /// The number after which the service has to send every event again; `nil` before the first event.
   public var safe: Int? {
     guard let last, let first = underWay.min() else { return last }
     return min(last, first - 1)
   }
 
-  /// True when so many events have come since the last time that the position must be kept now.
+  /// Reports that the position should be stored now: `interval` events have arrived since it was.
   public var isDue: Bool { unkept >= interval }
 
-  /// Notes an event; a restarted stream may number it lower.
+  /// Takes an event that has arrived; a stream that has begun again may number it lower.
   public mutating func saw(_ number: Int) {
     last = number
     unkept += 1
   }
 
-  /// An event is handled apart from the others: the host gets it later than some that follow.
+  /// Begins an event that the host gets later than some that follow it.
   public mutating func begin(_ number: Int) { underWay.insert(number) }
 
-  /// The host has that event now.
+  /// Ends such an event: the host has it.
   public mutating func finish(_ number: Int) { underWay.remove(number) }
 
-  /// The position is kept.
+  /// Notes that the position is stored.
   public mutating func keep() { unkept = 0 }
 }

@@ -1,9 +1,9 @@
-/// A limit that allows a burst and then an even flow, as servers have against floods. A pure value; times are since some fixed
+/// A limit that allows a burst and then an even flow, as servers set against floods. A pure value; times are since some fixed
 /// moment.
 public struct TokenBucket: Sendable, Equatable {
-  /// Events at once.
+  /// The events that may happen at once, at least 1.
   public let burst: Int
-  /// Between two events that follow each other for long.
+  /// The time between two events in the even flow.
   public let interval: Duration
   /// When the bucket is full again.
   private var full: Duration = .zero
@@ -14,11 +14,11 @@ public struct TokenBucket: Sendable, Equatable {
     self.interval = interval
   }
 
-  /// How long until so many events could happen at once, at most a burst of them; zero for now.
+  /// The time until `count` events, at most a burst, could happen at once; zero for now.
   public func wait(for count: Int = 1, now: Duration) -> Duration {
     max(.zero, full + interval * min(count, burst) - interval * burst - now)
   }
 
-  /// An event happens.
+  /// Counts an event.
   public mutating func take(now: Duration) { full = max(full, now) + interval }
 }

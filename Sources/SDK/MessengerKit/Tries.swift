@@ -8,10 +8,10 @@ public struct Tries: Sendable, Equatable {
   private let longest: Duration
 
   /// - Parameters:
-  ///   - most: tries in all.
-  ///   - first: the pause after the first.
-  ///   - factor: by which it grows.
-  ///   - longest: it does not grow beyond.
+  ///   - most: the number of tries, at least 1.
+  ///   - first: the pause after the first try.
+  ///   - factor: the factor by which the pause grows after each further try.
+  ///   - longest: the longest pause.
   public init(_ most: Int, first: Duration, factor: Int = 2, longest: Duration = .seconds(600)) {
     self.most = most
     self.first = first
@@ -21,9 +21,9 @@ public struct Tries: Sendable, Equatable {
 
   /// Tries until there is a result.
   ///
-  /// - Parameter body: returns `nil` where another try may help.
-  /// - Returns: `nil` when every try did.
-  /// - Throws: errors of `body`, or `CancellationError`.
+  /// - Parameter body: makes one try; returns `nil` where another try may help.
+  /// - Returns: the result; `nil` when no try had one.
+  /// - Throws: the error of `body`, which ends the tries, or `CancellationError`.
   public func run<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value?
   ) async throws -> Value? {

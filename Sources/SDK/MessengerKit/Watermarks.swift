@@ -1,18 +1,18 @@
 public import PluginSDK
 
-/// The last message seen in each conversation, kept by the host with every message, so that what was written while nobody
-/// listened can be fetched. A pure value.
+/// The last message seen in each conversation. The host stores the marks with every message, so that a later process can fetch what
+/// was written while nobody listened. A pure value.
 public struct Watermarks: Sendable {
-  /// Those of conversations written in least recently are forgotten first.
+  /// The most conversations that are remembered. Those with the oldest last messages are forgotten first.
   public static let most = 200
 
-  /// The newest last.
+  /// The conversations with their marks, the one written in last at the end.
   public private(set) var all: [(conversation: String, message: String)] = []
   private var missed: Set<String> = []
   private let isOlder: @Sendable (String, String) -> Bool
 
   /// - Parameters:
-  ///   - kept: the result of `keep(in:)` of an earlier process; anything else counts as empty.
+  ///   - kept: the state that `keep(in:)` made in an earlier process; any other value counts as none.
   ///   - isOlder: whether the first of two marks of one conversation comes before the second.
   public init(kept: JSONValue?, isOlder: @escaping @Sendable (String, String) -> Bool) {
     self.isOlder = isOlder
@@ -23,25 +23,26 @@ public struct Watermarks: Sendable {
     }
   }
 
-  /// Adds the members `seen` and `missed` to a plugin's state.
+  /// Adds the marks to a plugin's state, as its members `seen` and `missed`.
   public func keep(in state: inout [String: JSONValue]) {
     state["seen"] = .array(all.map { .array([.string($0.conversation), .string($0.message)]) })
     if !missed.isEmpty { state["missed"] = .array(missed.sorted().map { .string($0) }) }
   }
 
-  /// A plugin's state that has no other members, or a member of one.
+  /// The marks as a plugin's state without other members, or as one member of it.
   public var asJSON: JSONValue {
     var state: [String: JSONValue] = [:]
     keep(in: &state)
     return .object(state)
   }
 
-  /// The last message seen in a conversation.
+  /// The mark of the last message seen in a conversation; `nil` for a conversation that is not remembered.
   public subscript(conversation: String) -> String? { all.last { $0.conversation == conversation }?.message }
 
-  /// A message has been seen; an older one than the last changes nothing, nor does any where some are missed.
+  /// Takes the mark of a message that was seen. It changes nothing where it is older than the last, or where missed messages are
+  /// still to be fetched.
   ///
-  /// - Parameter kept: conversations that are never forgotten.
+  /// - Parameter kept: the conversations that are never forgotten.
   public mutating func saw(_ message: String, in conversation: String, keeping kept: [String] = []) {
     let last = self[conversation]
     guard !missed.contains(conversation), last.map({ isOlder($0, message) }) ?? true else { return }
@@ -51,13 +52,13 @@ public struct Watermarks: Sendable {
     all.remove(at: oldest)
   }
 
-  /// The messages of a conversation could not be fetched: its mark stays until they are.
+  /// Notes that the missed messages of a conversation could not be fetched: its mark stays until `caughtUp`.
   public mutating func miss(_ conversation: String) { missed.insert(conversation) }
 
-  /// Missed messages have been fetched.
+  /// Notes that the missed messages of a conversation have been fetched.
   public mutating func caughtUp(_ conversation: String) { missed.remove(conversation) }
 
-  /// The conversation is gone.
+  /// Forgets a conversation that is gone.
   public mutating func forget(_ conversation: String) {
     all.removeAll { $0.conversation == conversation }
     missed.remove(conversation)

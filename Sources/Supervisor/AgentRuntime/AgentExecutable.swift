@@ -1,8 +1,5 @@
-internal import FoundationEssentials
 internal import Glibc
 package import ProcessSupervision
-internal import RelayConcurrency
-internal import RelayWire
 
 /// The agent that sessions run: pi, or the demo agent where pi cannot be used.
 package struct AgentExecutable: Codable, Sendable, Equatable {

@@ -1,4 +1,3 @@
-internal import Glibc
 package import PiRPC
 package import ProcessSupervision
 package import RelayConcurrency

@@ -5,7 +5,6 @@ internal import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
 internal import RelayStore
-internal import RelayTransport
 package import SessionStates
 
 // Messages of people, one of which is with pi at a time, and changes of those that wait.
@@ -57,7 +56,8 @@ extension Session {
     guard current.run?.takesSteering == true, let connection else { return .refused }
     let prepared = await prepared(prompt)
     // A message that the model cannot take is queued instead, where the person is told.
-    guard current.run?.takesSteering == true, self.connection === connection, facts.refusal(of: prepared) == nil else {
+    guard current.run?.takesSteering == true, self.connection === connection, agent.facts.refusal(of: prepared) == nil
+    else {
       return .refused
     }
     // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
@@ -93,8 +93,8 @@ extension Session {
   private func refuseSteering(_ prompt: Prompt) async -> Steering {
     var prompt = prompt
     let reaction = prompt.life.take(.steeringRefused)
-    guard prompt.life.conclusion == nil else {
-      await endNotTaken(prompt)
+    if let end = MessageEnd(prompt.key, prompt.life) {
+      await endNotTaken(end)
       return .withdrawn
     }
     if let change = reaction?.persist { await advance(prompt.key, change) }
@@ -118,15 +118,16 @@ extension Session {
   /// Withdraws a message that the agent does not have yet.
   package func withdraw(_ key: MessageKey) async -> MessageChange {
     if let change = queue.withdraw(key) {
-      if change == .done { emit(.messageWithdrawn(key)) }
-      return change
+      guard case .done(let end) = change else { return .tooLate }
+      emit(.messageDropped(end))
+      return .done
     }
     if current.run?.withdrawSteering(key) == true { return .tooLate }
     guard current.run?.prompt.key == key else { return .unknown }
     // Too late: it ends only if it turns out not to have arrived.
     guard let reaction = current.run?.prompt.life.take(.withdrawn), !reaction.isTooLate else { return .tooLate }
-    withdrawQuestions("the message was withdrawn")
-    agent.request?.cancel()
+    questions.withdrawAllOwn("the message was withdrawn")
+    agent.cancelWait()
     return .done
   }
 }

@@ -5,8 +5,6 @@ internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayModel
-internal import RelayStore
-internal import RelayTransport
 internal import RelayWire
 package import SessionStates
 
@@ -18,14 +16,14 @@ extension Session {
     case .nothing: return .nothing
     case .compaction:
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
-      agent.request?.cancel()
+      agent.cancelWait()
       await stopAgent()
       return .compaction
     case .run:
-      withdrawQuestions("the run was stopped")
-      agent.request?.cancel()
+      questions.withdrawAllOwn("the run was stopped")
+      agent.cancelWait()
       guard let connection else { return .run }
-      cancelDialogs("the run was stopped")
+      questions.cancelDialogs("the run was stopped", connection)
       let steering = current.run?.removeSteering() ?? []
       let generation = current.generation
       taskScope.add { [self] in await endAbort(connection, generation) }
@@ -68,15 +66,15 @@ extension Session {
     phase.take(.closed)
     let dropped = queue.removeAll()
     current.run?.prompt.life.take(.aborted)
-    withdrawQuestions("the session was closed")
+    questions.withdrawAllOwn("the session was closed")
     wakes.close()
-    agent.request?.cancel()
+    agent.cancelWait()
     for work in dropped {
       switch work {
       case .prompt(var prompt):
-        guard let conclusion = prompt.abort() else { continue }
-        await store(MessageEnd(prompt.key, conclusion))
-        emit(.runEnded(prompt.key, .aborted, conclusion))
+        guard let end = prompt.abort() else { continue }
+        await store(end)
+        emit(.runEnded(end, .aborted))
       case .compaction(let compaction): compaction.answer("The session was closed.")
       }
     }
@@ -95,13 +93,13 @@ extension Session {
   /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
   package func drop(instance: String) async {
     for var prompt in queue.removeAll(of: instance) {
-      guard let conclusion = prompt.abort() else { continue }
-      await store(MessageEnd(prompt.key, conclusion))
-      emit(.messageWithdrawn(prompt.key))
+      guard let end = prompt.abort() else { continue }
+      await store(end)
+      emit(.messageDropped(end))
     }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)
-    withdrawQuestions("who was asked is gone")
+    questions.withdrawAllOwn("who was asked is gone")
   }
 
   // MARK: - The daemon
@@ -115,14 +113,14 @@ extension Session {
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
   /// daemon. Answers what was cut short, in words; nil when nothing was.
   func shutDown() async -> String? {
-    let isRunning = current.run?.accepted == true
+    let isRunning = current.run?.isAccepted == true
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)
     for case .compaction(let compaction) in queue.removeAll() { compaction.answer(nil) }
-    withdrawQuestions("pi-relayd is stopping; it asks again after the next start")
+    questions.withdrawAllOwn("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
-    agent.request?.cancel()
-    cancelDialogs("pi-relayd is stopping, and the agent with it")
+    agent.cancelWait()
+    questions.cancelDialogs("pi-relayd is stopping, and the agent with it", connection)
     await stopAgent()
     await waitForEndOfWork()
     return isRunning ? "session \(name): the running answer was cut short" : nil

@@ -1,30 +1,12 @@
 internal import AgentRuntime
-internal import FoundationEssentials
-internal import Glibc
 internal import Logging
-internal import PiRPC
-internal import ProcessSupervision
 internal import RelayConcurrency
-internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
-internal import RelayTransport
-internal import RelayWire
 internal import SessionStates
 
 // The turn of one message: its life says the next step, and each step's outcome is the next event of its life.
 extension Session {
-  /// Facts that the steps of a turn hand on to one another.
-  private struct Turn {
-    let prompt: Prompt
-    var connection: PiConnection?
-    var prepared = PreparedPrompt(text: "", images: [])
-    /// The end of the run, as the agent or this session saw it.
-    var end: RunEnd?
-    /// The reason of the last failure, for the person.
-    var why = ""
-  }
-
   func perform(_ prompt: Prompt) async {
     var prompt = prompt
     var next = prompt.life.take(.turn)?.next ?? .leave
@@ -33,16 +15,16 @@ extension Session {
     current.begin(prompt, now: dependencies.timeSource.now())
     emit(.runStarted(prompt.key, text: prompt.typed))
     await forgetWhatIsOver(before: prompt)
-    var turn = Turn(prompt: prompt)
+    var turn = Turn(prompt)
     while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
   }
 
   /// Continues a turn that the process before this one began: its agent works.
   func resumeAdoptedRun() async {
     guard let prompt = current.run?.prompt else { return }
-    let watches = watchRun(current.generation)
-    defer { for watch in watches { watch.close() } }
-    var turn = Turn(prompt: prompt)
+    let watch = RunWatch(self)
+    defer { watch.close() }
+    var turn = Turn(prompt)
     let event = await noted(await ending(), &turn)
     var next = await take(event, why: turn.why)
     while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
@@ -93,7 +75,7 @@ extension Session {
     // Stopped before it began to start.
     if current.run?.prompt.life.evidence.interruption == .aborting { return .agentUnavailable }
     do {
-      turn.connection = try await connected()
+      turn.connection = try await agent.connected(for: self)
       return .agentReady
     } catch {
       turn.why = "\(error)"
@@ -112,15 +94,18 @@ extension Session {
     case .possiblyTaken:
       text = "It is not known whether the agent took this message before it was interrupted: \(words)"
     }
-    guard case .message(let choice)? = await ask(.message(question), text) else { return nil }
+    let message = current.run?.prompt.key
+    guard case .message(let choice)? = await questions.ask(.message(question), text, about: message, for: self) else {
+      return nil
+    }
     return choice
   }
 
   private func lookUp(_ turn: inout Turn) async -> MessageLifecycle.Event {
     guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
-    guard await reconcileDispatched(connection) else { return await noteExit(&turn) }
+    guard await transcript.reconcileDispatched(connection, for: self) else { return await noteExit(&turn) }
     let prompt = current.run?.prompt ?? turn.prompt
-    let found = await lookUpTranscript(for: prompt, connection)
+    let found = await transcript.lookUp(prompt, connection, agent)
     // An agent that exited meanwhile did not say: the next one is asked.
     if found == .inconclusive, current.hasReportedEnd || connection.hasEnded { return await noteExit(&turn) }
     turn.why = "The agent was interrupted while it worked on this."
@@ -129,7 +114,7 @@ extension Session {
 
   private func prepare(_ turn: inout Turn) async -> MessageLifecycle.Event {
     guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
-    guard await reconcileDispatched(connection) else { return await noteExit(&turn) }
+    guard await transcript.reconcileDispatched(connection, for: self) else { return await noteExit(&turn) }
     emit(.questionsOver)
     var prompt: Prompt
     var last: TranscriptPosition
@@ -137,9 +122,9 @@ extension Session {
       // The person may change it meanwhile.
       prompt = current.run?.prompt ?? turn.prompt
       turn.prepared = await prepared(prompt)
-      last = await lastEntry(connection)
+      last = await transcript.askForPosition(connection, for: self)
     } while current.run.map { $0.prompt.text != prompt.text } ?? false
-    if let refusal = facts.refusal(of: turn.prepared) {
+    if let refusal = agent.facts.refusal(of: turn.prepared) {
       turn.end = .failed(refusal)
       return .refusedByModel
     }
@@ -180,7 +165,7 @@ extension Session {
     case .ended(let end):
       turn.end = end
       if end == .handled { return .handledWithoutRun }
-      return current.run?.accepted == true ? .runEnded : .refusedByAgent
+      return current.run?.isAccepted == true ? .runEnded : .refusedByAgent
     case .died(let exit, let words):
       turn.why = "\(exit)" + (words.map { ": \($0)" } ?? "")
       await noteDeath(turn.why)
@@ -202,7 +187,7 @@ extension Session {
     let steering = current.run?.removeSteering() ?? []
     if !phase.isOpen { await dropAll(steering) } else { await requeue(steering) }
     guard isTurnWanted else { return }
-    facts.exitedInRun()
+    agent.exitedInRun()
     logger.warning("pi ended in mid-run with \(why)")
   }
 
@@ -218,29 +203,9 @@ extension Session {
   /// Ends the message, with words for the person.
   private func conclude(_ conclusion: Conclusion, _ turn: Turn) async {
     let prompt = current.run?.prompt ?? turn.prompt
-    await conclude(prompt, await end(conclusion, of: prompt, turn), conclusion)
-  }
-
-  private func end(_ conclusion: Conclusion, of prompt: Prompt, _ turn: Turn) async -> RunEnd {
-    switch conclusion {
-    case .handled, .handledByAgent, .takenIntoRun: return .handled
-    case .ran, .refused: return turn.end ?? .failed("the agent refused the message without saying why")
-    case .unavailable: return .failed(turn.why)
-    case .setAside:
-      return .failed(
-        "The agent ended twice (\(turn.why)) before it was seen to take this message, so the message was set aside: "
-          + dependencies.quote(prompt.typed, 200))
-    case .aborted, .withdrawn: return .aborted
-    case .notTaken: return .withdrawn
-    case .withdrawalUncertain:
-      return .failed("Nothing tells whether the agent took this message before you withdrew it. It is not run again.")
-    case .interrupted:
-      let why =
-        prompt.life.evidence.interruption == .shuttingDown
-        ? "pi-relayd was stopped while the agent worked on this."
-        : prompt.life.evidence.mayHaveBeenTaken ? turn.why : "The agent ended unexpectedly (\(turn.why))."
-      return await interruption(of: prompt.key, why)
-    }
+    var end = turn.end(for: conclusion, words: dependencies.quote(prompt.typed, 200))
+    if end == nil { end = await interruption(turn.interruption(of: prompt.life)) }
+    if let end { await conclude(prompt, end) }
   }
 
   /// The end of the run, which may have come before anybody waited for it.
@@ -253,5 +218,4 @@ extension Session {
     guard !prompt.attachments.isEmpty else { return PreparedPrompt(text: prompt.text, images: []) }
     return await withTaskExecutorPreference(globalConcurrentExecutor) { await dependencies.prepare(prompt) }
   }
-
 }

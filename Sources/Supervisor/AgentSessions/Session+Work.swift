@@ -1,11 +1,9 @@
 internal import AgentRuntime
-internal import FoundationEssentials
 internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayTransport
 internal import RelayWire
 internal import SessionStates
 
@@ -97,7 +95,7 @@ extension Session {
     current.beginCompaction()
     defer { current.finish() }
     do {
-      let connection = try await connected()
+      let connection = try await agent.connected(for: self)
       guard !current.isCompactionStopped else { return NoticeText.compactionStopped }
       agent.compactionBegan()
       defer { agent.compactionEnded() }

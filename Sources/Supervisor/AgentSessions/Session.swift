@@ -1,5 +1,4 @@
 package import AgentRuntime
-internal import FoundationEssentials
 internal import Logging
 package import PiRPC
 internal import ProcessSupervision
@@ -9,14 +8,15 @@ internal import RelayLogging
 package import RelayModel
 internal import RelayStore
 internal import RelayText
-internal import RelayWire
 internal import SessionStates
 
 /// One session of the agent: a queue of messages, and a pi process started when there is one to work on.
 ///
 /// At most one prompt is with pi at a time; follow-ups wait here, where they can still be changed, and where a crash
-/// of pi cannot lose them. The state is in values, each with its rules; the session carries out what takes time:
-/// `Session+Work` takes the messages one by one, `Session+Agent` keeps the process, `Session+Events` listens to it.
+/// of pi cannot lose them. Four components keep their own state to themselves: `SessionAgent` the process,
+/// `SessionQuestions` the questions to the person, `TranscriptSearch` the proof of what an earlier process took, and
+/// `RunWatch` the limits of one run. The actor decides about messages: `Session+Work` takes them one by one,
+/// `Session+Turn` carries out the steps that a message's life names, `Session+Run` talks with the agent about it.
 package actor Session {
   typealias Generation = CurrentWork.Generation
 
@@ -26,10 +26,9 @@ package actor Session {
   var phase: SessionPhase
   var queue = PromptQueue()
   var current = CurrentWork()
-  var agent = AgentState<PiConnection, SlotRequest, AgentSlot>.stopped
-  var facts: AgentFacts
-  var transcript: TranscriptCursor
-  var questions = QuestionSet()
+  let agent: SessionAgent
+  let transcript: TranscriptSearch
+  let questions: SessionQuestions
   var retention: RetentionState
   var notices = NoticeText()
   let wakes = Mailbox<Void>(merge: { _, _ in true })
@@ -50,8 +49,9 @@ package actor Session {
     self.phase = phase
     name = record.name
     model = ModelSelection(chosen: record.model, shown: record.shownModel)
-    facts = AgentFacts(isRestored: isRestored)
-    transcript = TranscriptCursor(isRestored: isRestored)
+    agent = SessionAgent(context, memory: memory, isRestored: isRestored)
+    transcript = TranscriptSearch(context, isRestored: isRestored)
+    questions = SessionQuestions(context)
     retention = RetentionState(memory, now: dependencies.timeSource.wallTime())
   }
 
@@ -74,8 +74,8 @@ package actor Session {
     SessionStatus(
       id: id, name: name, directory: directory, activity: agent.activity,
       model: model.shown ?? model.chosen ?? pi.model, pid: connection?.child.pid, queued: queue.count,
-      openDialogs: questions.count, sessionFile: facts.state?.sessionFile, restarts: facts.restarts,
-      isDemo: facts.program?.isDemo ?? false)
+      openDialogs: questions.count, sessionFile: agent.facts.state?.sessionFile, restarts: agent.facts.restarts,
+      isDemo: agent.facts.program?.isDemo ?? false)
   }
 
   var record: SessionRecord {
@@ -111,7 +111,7 @@ package actor Session {
   /// The agent has told its state: its model is shown, even when it sleeps, and by the next daemon.
   package func learn(_ told: PiState, through connection: PiConnection) {
     guard self.connection === connection else { return }
-    facts.learn(told)
+    agent.learn(told)
     guard model.learn(told.model.map { TextSanitizer.line($0.name ?? $0.id, limit: 80) }), let shown = model.shown
     else {
       return
@@ -120,27 +120,45 @@ package actor Session {
     emit(.nameOrModelChanged)
   }
 
-  /// The agent's own commands, where it has told them.
-  package func agentCommands() async -> [PiCommandList.Command] { await fetchCommands() ?? [] }
+  /// The agent's own commands; none where it has not told them.
+  package func agentCommands() async -> [PiCommandList.Command] { await agent.commands() ?? [] }
 
   /// - Returns: `nil` where the agent does not tell them.
-  package func fetchCommands() async -> [PiCommandList.Command]? {
-    if facts.commands == nil, let connection,
-      let answer = try? await connection.send(.getCommands, within: pi.answerTimeout),
-      let list = try? answer.data(PiCommandList.self)
-    {
-      facts.learn(list.commands)
-    }
-    return facts.commands
-  }
+  package func fetchCommands() async -> [PiCommandList.Command]? { await agent.commands() }
 
   /// The models that the agent knows, with their providers; none while it sleeps, or does not say.
-  package func modelNames() async -> [String] {
-    guard let connection, let answer = try? await connection.send(.getAvailableModels, within: pi.answerTimeout),
-      let models = try? answer.data(PiModelList.self).models
-    else { return [] }
-    return models.map { ($0.provider.map { "\($0)/" } ?? "") + $0.id }
+  package func modelNames() async -> [String] { await agent.modelNames() }
+
+  /// Answers a question; false when it no longer waits.
+  package func answer(_ id: String, _ answer: PiDialogAnswer) -> Bool {
+    if questions.answerOwn(id, answer) { return true }
+    guard let connection, questions.closeDialog(id) else { return false }
+    let isGiven = questions.answer(id, answer, connection)
+    resumeHandling()
+    return isGiven
   }
+
+  /// A question of the session's own can be asked now.
+  var mayAsk: Bool { phase.isOpen && current.run?.aborting != true }
+
+  func requireOpen() throws {
+    guard phase.isOpen else { throw AgentUnavailable(description: "the session was closed") }
+  }
+
+  /// Ends the agent: the work to come starts another.
+  func stopAgent() async {
+    guard let leaving = agent.beginLeaving() else { return }
+    let generation = current.generation
+    questions.withdrawDialogs("the agent was ended")
+    let exit = await leaving.process.stop()
+    // Before those who wait for the slot are told that there is none.
+    await leaving.slot.release()
+    // A run that was in progress, as when the session is closed, ends with it; one that has begun since does not.
+    if current.run(generation) != nil { current.reportEnd(.died(exit, leaving.process.lastError)) }
+  }
+
+  /// Runs the body of a timer on the session.
+  func run(_ body: @Sendable (isolated Session) -> Void) { body(self) }
 
   /// Ends an idle agent to make room; it is started again when needed. False when it is not idle.
   package func makeRoom() async -> Bool {

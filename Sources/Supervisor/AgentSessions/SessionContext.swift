@@ -1,6 +1,8 @@
 internal import AgentRuntime
+internal import Logging
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayLogging
 internal import RelayModel
 internal import SessionStates
 
@@ -15,6 +17,9 @@ struct SessionContext: Sendable {
   let dependencies: SessionDependencies
   let taskScope: TaskScope
   let emit: @Sendable (SessionEvent) -> Void
+
+  /// Names the session in each line: by its id, as its name may change.
+  var logger: Logger { dependencies.logger.with(session: record.id, named: record.name) }
 
   /// Marks the environment of the session's processes.
   var marker: String { "PI_RELAY_SESSION=\(record.id)" }

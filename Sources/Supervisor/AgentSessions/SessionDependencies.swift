@@ -15,7 +15,7 @@ package struct SessionDependencies: Sendable {
   package var home: HomeDirectory
   package var guardian: Guardian?
   package var environment: [String: String]
-  package var store: any Store
+  package var store: SQLiteStore
   package var timeSource: TimeSource
   package var logLimits: LogFile.Limits
   package var places: AgentSlots
@@ -28,7 +28,7 @@ package struct SessionDependencies: Sendable {
   package var secretVariables: @Sendable () -> Set<String> = { [] }
 
   package init(
-    home: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    home: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: SQLiteStore,
     timeSource: TimeSource, logLimits: LogFile.Limits, places: AgentSlots, agents: AgentResolver,
     prepare: @escaping @Sendable (Prompt) async -> PreparedPrompt, logger: Logger,
     quote: @escaping @Sendable (_ words: String, _ limit: Int) -> String = { TextSanitizer.line($0, limit: $1) },

@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import Logging
 package import RelayConcurrency
 package import RelayConfig
@@ -56,8 +55,9 @@ package final class AdmissionController: Sendable {
       state.withLock { $0.messages[message]?.started = now }
     case .timedOut(let message?, _):
       state.withLock { if $0.messages[message] != nil { $0.timeouts += 1 } }
-    case .runEnded(let message?, let end, _): ended(message, end)
-    case .messageTaken(let message), .messageWithdrawn(let message), .messageNotTaken(let message): cancel(message)
+    case .runEnded(let message, let end): ended(message.key, end)
+    case .messageTaken(let message), .messageDropped(let message), .messageNotTaken(let message):
+      cancel(message.key)
     default: break
     }
   }

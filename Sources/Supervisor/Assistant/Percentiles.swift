@@ -1,4 +1,3 @@
-internal import RelayConcurrency
 internal import RelayWire
 
 /// The time within which a share of the answers came.

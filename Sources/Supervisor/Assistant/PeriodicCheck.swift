@@ -1,5 +1,4 @@
 internal import AgentSessions
-internal import FoundationEssentials
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayModel
@@ -54,8 +53,8 @@ package enum PeriodicCheck {
       case .messageEnded(let message) where message.role == "assistant": text = message.text
       // Nobody is there to be asked.
       case .dialogOpened(let question, _): _ = await session.answer(question.dialog.id, .cancelled)
-      case .runEnded(_, .completed, _): return isAllWell(text) ? .allWell : .finding(text)
-      case .runEnded(_, .failed(let why), _), .runEnded(_, .forgotten(let why, _), _): return .failed(why)
+      case .runEnded(_, .completed): return isAllWell(text) ? .allWell : .finding(text)
+      case .runEnded(_, .failed(let why)), .runEnded(_, .forgotten(let why)): return .failed(why)
       case .runEnded: return .failed("it was stopped")
       default: break
       }

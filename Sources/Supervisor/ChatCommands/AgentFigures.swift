@@ -1,7 +1,6 @@
 internal import AgentRuntime
 internal import AgentSessions
 internal import PiRPC
-internal import RelayTransport
 internal import RelayWire
 
 /// The figures that a running agent has of its session: none while it sleeps, or where it does not answer soon.

@@ -1,6 +1,5 @@
 package import AgentSessions
 package import RelayConfig
-internal import RelayModel
 package import RelayWire
 
 /// The conversation in which a command was called, and everything that a command may do there.

@@ -1,7 +1,6 @@
 internal import AgentRuntime
 package import AgentSessions
 internal import FoundationEssentials
-internal import Glibc
 internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency

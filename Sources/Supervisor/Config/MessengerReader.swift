@@ -13,7 +13,7 @@ struct MessengerReader {
   init(secrets: SecretReader, context: SettingsReader.Context, defaults root: SettingsReader) {
     self.secrets = secrets
     self.context = context
-    defaultAccess = root.node("auth").map { Self.access(SettingsReader($0, context), context) }
+    defaultAccess = root.node("auth").map { _ in Self.access(root.group("auth")) }
     defaultChannels = root.node("channels")
     defaultProxy = root.proxy("proxy")
     if let defaultChannels { context.refuseUnquotedIDs("channels", defaultChannels, isChannels: true) }
@@ -37,14 +37,21 @@ struct MessengerReader {
       context.complain(mark, "\"\(kind)/\(instance)\": a name may hold only a–z, 0–9, - and _, at most 32 of them")
       return
     }
+    if case .scalar? = node {
+      context.complain(
+        mark,
+        "messengers.\(kind).\(instance): a messenger's settings stand under an instance of it, as in default: "
+          + "{\(instance): …}")
+      return
+    }
     guard !messengers.contains(where: { $0.kind == kind && $0.instance == instance }) else {
       context.complain(mark, "\(kind)/\(instance) is configured twice")
       return
     }
-    let group = SettingsReader(node, context)
+    let group = SettingsReader(node, context, at: "\(kind).\(instance)")
     var messenger = Config.Messenger(kind: kind, instance: instance)
     messenger.enabled = group.flag("enabled") ?? true
-    if let access = group.node("auth").map({ Self.access(SettingsReader($0, context), context) }) ?? defaultAccess {
+    if let access = group.node("auth").map({ _ in Self.access(group.group("auth")) }) ?? defaultAccess {
       messenger.access = access
     }
     if let output = group.choice("output", Config.Output.self) { messenger.output = output }
@@ -101,7 +108,7 @@ struct MessengerReader {
     node?.places(key).mapValues { "\(context.file):\($0)" } ?? [:]
   }
 
-  private static func access(_ group: SettingsReader, _ context: SettingsReader.Context) -> Config.Access {
+  private static func access(_ group: SettingsReader) -> Config.Access {
     var access = Config.Access()
     access.users = Set(group.strings("users") ?? [])
     access.roles = Set(group.strings("roles") ?? [])

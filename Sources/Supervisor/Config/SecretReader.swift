@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayConcurrency
 internal import RelayWire
 
 /// Resolves references to secrets in a plugin's own settings, however deep: `tokenEnv: NAME` and `tokenFile: PATH`
@@ -51,8 +52,12 @@ final class SecretReader {
   }
 
   private func file(_ key: String, _ path: String, _ mark: Mark) -> String? {
+    guard access(path, R_OK) == 0 else {
+      context.complain(mark, "\(key): \(path) cannot be read: \(SystemError.reason())")
+      return nil
+    }
     guard let data = FileManager.default.contents(atPath: path) else {
-      context.complain(mark, "\(key): \(path) cannot be read")
+      context.complain(mark, "\(key): \(path) is no file")
       return nil
     }
     var status = stat()

@@ -5,6 +5,8 @@ internal import RelayWire
 final class SettingsReader {
   let entries: [YAMLNode.Entry]
   private let context: Context
+  /// The dotted path of the mapping, for messages; empty for the whole file.
+  private let place: String
   private var asked: Set<String> = []
 
   /// Shared by all readers of one file.
@@ -21,13 +23,17 @@ final class SettingsReader {
   }
 
   /// A node that is no mapping is complained about and reads as empty.
-  init(_ node: YAMLNode?, _ context: Context) {
+  init(_ node: YAMLNode?, _ context: Context, at place: String = "") {
     self.context = context
+    self.place = place
     switch node {
     case .mapping(let entries, _)?: self.entries = entries
     case nil: entries = []
     case let node?:
-      if !node.isNull { context.complain(node.mark, "expected a group of settings, found \(node.kind)") }
+      if !node.isNull {
+        let subject = place.isEmpty ? "" : "\(place): "
+        context.complain(node.mark, "\(subject)expected a group of settings, as in NAME: VALUE, found \(node.kind)")
+      }
       entries = []
     }
   }
@@ -38,7 +44,9 @@ final class SettingsReader {
     return value
   }
 
-  func group(_ key: String) -> SettingsReader { SettingsReader(node(key), context) }
+  func group(_ key: String) -> SettingsReader {
+    SettingsReader(node(key), context, at: place.isEmpty ? key : "\(place).\(key)")
+  }
 
   func string(_ key: String) -> String? {
     guard let node = node(key) else { return nil }

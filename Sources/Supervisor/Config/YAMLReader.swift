@@ -26,7 +26,7 @@ package enum YAMLReader {
       defer { yaml_parser_delete(&parser) }
       yaml_parser_set_input_string(&parser, buffer.baseAddress, buffer.count)
       return withUnsafeMutablePointer(to: &parser) { parser in
-        var builder = Builder(parser: parser)
+        var builder = Builder(parser: parser, bytes: buffer)
         do throws(YAMLError) {
           return .success(try builder.document())
         } catch {
@@ -48,6 +48,7 @@ package enum YAMLReader {
 
   private struct Builder {
     let parser: UnsafeMutablePointer<yaml_parser_t>
+    let bytes: UnsafeBufferPointer<UInt8>
     var nodes = 0
 
     mutating func document() throws(YAMLError) -> YAMLNode? {
@@ -103,12 +104,26 @@ package enum YAMLReader {
       var event = yaml_event_t()
       guard yaml_parser_parse(parser, &event) == 1 else {
         let mark = parser.pointee.problem_mark
-        let problem = parser.pointee.problem.map { String(cString: $0) } ?? "it is not YAML"
         throw YAMLError(message: problem, mark: Mark(line: mark.line + 1, column: mark.column + 1))
       }
       defer { yaml_event_delete(&event) }
       let mark = Mark(line: event.start_mark.line + 1, column: event.start_mark.column + 1)
       return Event(kind: Self.kind(of: event), mark: mark)
+    }
+
+    /// libyaml's reason why it cannot go on, with the place where the unfinished part begins.
+    private var problem: String {
+      let parser = parser.pointee
+      if isIndentedWithTab(line: parser.problem_mark.line) { return "a tab cannot indent a line of YAML; use spaces" }
+      let problem = parser.problem.map { String(cString: $0) } ?? "it is not YAML"
+      guard let context = parser.context.map({ String(cString: $0) }) else { return problem }
+      return "\(problem) (\(context) that begins in line \(parser.context_mark.line + 1))"
+    }
+
+    private func isIndentedWithTab(line: Int) -> Bool {
+      let lines = bytes.split(separator: 0x0A, maxSplits: line + 1, omittingEmptySubsequences: false)
+      guard lines.indices.contains(line) else { return false }
+      return lines[line].prefix { $0 == 0x20 || $0 == 0x09 }.contains(0x09)
     }
 
     private static func kind(of event: yaml_event_t) -> Event.Kind {

@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import ContentServices
 package import MessageDelivery
 internal import PiRPC
@@ -198,26 +197,21 @@ package actor ConversationOutput {
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .messageGiven: await showEcho()
     case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
-    case .runEnded(let message, let end, let conclusion):
+    case .runEnded(var message, let end):
       let isUnseen = display.dropsEcho(of: end)
       if !isUnseen { await showEcho() }
-      await endRun(end, isUnseen: isUnseen)
+      await endRun(message, end, isUnseen: isUnseen)
       if answer.takeIncomplete() { display.becomeIncomplete() }
       if display.isIncomplete, end == .completed {
         await notices.tellGivenUp(
           "Part of this answer could not be shown here; the session has it all.", in: profile)
       }
-      let outcome = display.endRun() && end == .completed ? .failed : end.outcome
-      if let message, message.conversation == key {
-        await delivery.endMessage(MessageEnd(message, conclusion, outcome: outcome))
-      }
-    case .messageTaken(let message):
-      if message.conversation == key { await delivery.endMessage(MessageEnd(message, .takenIntoRun)) }
-    case .messageWithdrawn(let message):
-      if message.conversation == key { await delivery.endMessage(MessageEnd(message, .withdrawn)) }
+      message.outcome = display.endRun() && end == .completed ? .failed : end.outcome
+      if message.key.conversation == key { await delivery.endMessage(message) }
+    case .messageTaken(let message), .messageDropped(let message):
+      if message.key.conversation == key { await delivery.endMessage(message) }
     case .messageNotTaken(let message):
-      guard message.conversation == key else { return }
-      await handle(OutputEvent.report(RunEnd.notTaken, MessageEnd(message, .notTaken)))
+      if message.key.conversation == key { await handle(OutputEvent.report(RunEnd.notTaken, message)) }
     }
   }
 
@@ -256,7 +250,7 @@ package actor ConversationOutput {
     if let echo = display.takeEcho() { await say(echo, .echo) }
   }
 
-  private func endRun(_ end: RunEnd, isUnseen: Bool) async {
+  private func endRun(_ message: MessageEnd, _ end: RunEnd, isUnseen: Bool) async {
     if answer.endText(with: nil) {
       await answer.finish(in: profile)
       answer.startNext()
@@ -269,13 +263,14 @@ package actor ConversationOutput {
     case .aborted: if !isUnseen { await say("⏹ Stopped.", .notice) }
     case .withdrawn: if !isUnseen { await say(RunEnd.notTaken, .notice) }
     case .failed(let why): await say("❌ \(why)", .notice)
-    case .forgotten(let why, let message):
+    case .forgotten(let why):
       let buttons =
-        message.conversation == key ? RunAgainButton.rows(for: message, within: profile.capabilities.buttons) : nil
+        message.key.conversation == key
+        ? RunAgainButton.rows(for: message.key, within: profile.capabilities.buttons) : nil
+      var ending = message
+      ending.keepsWords = true
       // In one step: wherever the button can be pressed, the words are kept.
-      await say(
-        "❌ \(why)", .notice, buttons: buttons,
-        ending: buttons == nil ? nil : MessageEnd(message, .interrupted, keepsWords: true))
+      await say("❌ \(why)", .notice, buttons: buttons, ending: buttons == nil ? nil : ending)
     }
   }
 

@@ -1,6 +1,4 @@
-internal import AgentSessions
 internal import DequeModule
-internal import PiRPC
 internal import SessionStates
 
 /// Bounds the output that waits for a messenger that stays away: signs of progress are dropped first, then the oldest

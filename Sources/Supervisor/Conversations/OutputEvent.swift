@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import RelayModel
 package import RelayWire
 package import SessionStates

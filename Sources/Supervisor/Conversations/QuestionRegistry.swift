@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import PiRPC
 internal import RelayConcurrency
 package import RelayWire

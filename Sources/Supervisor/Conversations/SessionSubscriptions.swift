@@ -1,4 +1,3 @@
-internal import AgentSessions
 package import RelayConcurrency
 package import RelayModel
 package import SessionStates
@@ -162,8 +161,8 @@ package final class SessionSubscriptions: Sendable {
     state.withLock { state in
       switch event {
       case .runStarted(let message?, _): state.watched[session]?.origins = [message.conversation]
-      case .messageTaken(let message), .messageMayBeTaken(let message):
-        state.watched[session]?.origins.insert(message.conversation)
+      case .messageTaken(let message): state.watched[session]?.origins.insert(message.key.conversation)
+      case .messageMayBeTaken(let message): state.watched[session]?.origins.insert(message.conversation)
       default: break
       }
     }
@@ -188,15 +187,15 @@ package final class SessionSubscriptions: Sendable {
       settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
     case .nameOrModelChanged: noteChange()
     case .questionsOver: endOwnQuestions(of: session, "no longer needed")
-    case .runEnded(let message, let end, let conclusion):
-      post(.event(event), to: session, about: message)
-      if let message { noteUnseen(MessageEnd(message, conclusion, outcome: end.outcome), end, in: session) }
+    case .runEnded(let message, let end):
+      post(.event(event), to: session, about: message.key)
+      noteUnseen(message, end, in: session)
     case .messageTaken(let message):
       post(.event(event), to: session)
-      noteUnseen(MessageEnd(message, .takenIntoRun), .handled, in: session)
-    case .messageWithdrawn(let message), .messageNotTaken(let message):
-      post(.event(event), to: session, about: message)
-      noteUnseen(MessageEnd(message, .withdrawn), .aborted, in: session)
+      noteUnseen(message, .handled, in: session)
+    case .messageDropped(let message), .messageNotTaken(let message):
+      post(.event(event), to: session, about: message.key)
+      noteUnseen(message, .aborted, in: session)
     default: post(.event(event), to: session)
     }
   }

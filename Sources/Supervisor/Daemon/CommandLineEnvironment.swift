@@ -77,8 +77,7 @@ struct CommandLineEnvironment {
     do {
       return try await peer.request(request, within: .seconds(30))
     } catch {
-      StandardError.say("pi-relayd: \(error)")
-      throw ExitStatus.failed
+      throw fail(DaemonFailure(error, self))
     }
   }
 

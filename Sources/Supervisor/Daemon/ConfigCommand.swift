@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import RelayConcurrency
 import RelayConfig
 internal import RelayHome
 import RelayTransport
@@ -32,7 +33,7 @@ struct ConfigCommand: AsyncParsableCommand {
       let surroundings = CommandLineEnvironment()
       let candidates = file.map { [$0] } ?? surroundings.home.configurationCandidates
       if let file, access(file, R_OK) != 0 {
-        StandardError.say("pi-relayd: \(file) cannot be read")
+        StandardError.say("pi-relayd: \(file) cannot be read: \(SystemError.reason())")
         throw ExitStatus.badConfiguration
       }
       do {

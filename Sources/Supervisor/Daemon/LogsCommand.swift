@@ -21,8 +21,8 @@ struct Logs: AsyncParsableCommand {
   @Option(help: "Of the daemon's log, only lines of this level and those above it.") var level: Config.Logging.Level?
   @Option(help: ArgumentHelp("Of the daemon's log, only lines about this session.", valueName: "name|id"))
   var session: String?
-  @Flag(name: [.customShort("f"), .long], help: "Continue with new lines as they come.") var follow = false
-  @Option(name: [.customShort("n"), .long], help: "How many lines to begin with.") var lines = 50
+  @Flag(name: [.customShort("f"), .long], help: "Show new lines as they come.") var follow = false
+  @Option(name: [.customShort("n"), .long], help: "How many of the last lines to show.") var lines = 50
 
   func validate() throws {
     guard name != nil, level != nil || session != nil else { return }
@@ -35,7 +35,12 @@ struct Logs: AsyncParsableCommand {
     var filter = LogFilter(
       level: level.flatMap { Logger.Level(rawValue: $0.rawValue) }, sessions: try await sessionIDs(surroundings))
     guard let data = FileManager.default.contents(atPath: path) else {
-      StandardError.say("There is no log \(path) yet. Logs there are: \(known(surroundings).joined(separator: ", "))")
+      let known = known(surroundings)
+      StandardError.say(
+        "pi-relayd: there is no log \(path). "
+          + (known.isEmpty
+            ? "The first start of the daemon makes it: \(surroundings.command("start"))"
+            : "Logs there are: \(known.joined(separator: ", "))"))
       throw ExitStatus.failed
     }
     let chosen = String(decoding: data, as: UTF8.self).split(separator: "\n").filter { filter.take($0) }
@@ -75,7 +80,8 @@ struct Logs: AsyncParsableCommand {
       StandardError.say(
         surroundings.isRunning
           ? "No session is named \(session); pi-relayd sessions lists them."
-          : "No pi-relayd runs that knows the session \(session); give the beginning of its id, or start one.")
+          : "No pi-relayd runs, and only it knows sessions by name. Give the beginning of the session's id instead of "
+            + "\(session), or start one with: \(surroundings.command("start"))")
       throw ExitStatus.failed
     }
     return [session.lowercased()]

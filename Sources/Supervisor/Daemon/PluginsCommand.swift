@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 internal import PluginConformance
 internal import PluginRuntime
+import RelayConcurrency
 internal import RelayHome
 import RelayTransport
 import RelayWire
@@ -29,7 +30,7 @@ struct Plugins: AsyncParsableCommand {
   }
 
   struct Restart: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "End a plugin in good order and start it again.")
+    static let configuration = CommandConfiguration(abstract: "Stop a plugin and start it again.")
     @Argument(help: "Its name, as `pi-relayd plugins` shows it.") var name: String
 
     func run() async throws { try await Plugins.change(name, .restart) }
@@ -52,6 +53,11 @@ struct Plugins: AsyncParsableCommand {
 
   private static func change(_ name: String, _ change: PluginRegistry.Change) async throws {
     _ = try await CommandLineEnvironment().ask(ControlPlugin(name: name, change: change))
+    switch change {
+    case .restart: print("\(name) is restarted.")
+    case .enable: print("\(name) is enabled.")
+    case .disable: print("\(name) is disabled; start it with: pi-relayd plugins enable \(name)")
+    }
   }
 
   struct Check: AsyncParsableCommand {
@@ -88,7 +94,7 @@ struct Plugins: AsyncParsableCommand {
     private func configuration(_ surroundings: CommandLineEnvironment) throws -> JSONValue {
       guard let config else { return .object([:]) }
       guard let data = FileManager.default.contents(atPath: config) else {
-        StandardError.say("pi-relayd: \(config) cannot be read")
+        StandardError.say("pi-relayd: --config \(config) cannot be read: \(SystemError.reason())")
         throw ExitStatus.failed
       }
       do {

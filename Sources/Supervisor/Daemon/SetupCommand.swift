@@ -20,12 +20,15 @@ struct Setup: AsyncParsableCommand {
   @Option(help: "What this instance is called, where there are several.") var instance = "default"
   @Option(name: .customLong("user"), help: "Somebody who may talk to the agent; may be repeated.") var users: [String] =
     []
-  @Option(help: "The answer to a question, or another setting: NAME=VALUE.") var set: [String] = []
-  @Option(help: "The answer to a question, from the first line of a file: NAME=PATH.") var fromFile: [String] = []
+  @Option(help: ArgumentHelp("The answer to a question, or another setting.", valueName: "name=value"))
+  var set: [String] = []
+  @Option(help: ArgumentHelp("The answer to a question, from the first line of a file.", valueName: "name=path"))
+  var fromFile: [String] = []
 
   @Option(
     name: .customLong("import"),
-    help: "Take what can be taken from the bot.config.toml of the Discord assistant bot.") var importPath: String?
+    help: ArgumentHelp("Import settings from the bot.config.toml of the Discord assistant bot.", valueName: "path"))
+  var importPath: String?
 
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
@@ -40,7 +43,7 @@ struct Setup: AsyncParsableCommand {
     guard
       instance.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F })
     else {
-      StandardError.say("pi-relayd: \"\(instance)\": names of instances hold only a–z, 0–9, - and _")
+      StandardError.say("pi-relayd: --instance \"\(instance)\": names of instances hold only a–z, 0–9, - and _")
       throw ExitStatus.failed
     }
     guard let path = installed.path(of: messenger) else {
@@ -70,12 +73,15 @@ struct Setup: AsyncParsableCommand {
   private func configure(
     _ messenger: String, _ path: String, _ file: ConfigurationFile, _ surroundings: CommandLineEnvironment
   ) async throws {
-    var answers = try SetupAnswers(set: set, fromFile: fromFile)
+    var answers: SetupAnswers
+    do { answers = try SetupAnswers(set: set, fromFile: fromFile) } catch { throw surroundings.fail(error) }
     var bot: ImportedBot?
     if let importPath {
       guard messenger == "discord" else {
         throw surroundings.fail(
-          SetupError(description: "--import is of a Discord bot: pi-relayd setup discord --import \(importPath)"))
+          SetupError(
+            description: "--import takes the configuration of a Discord bot; run: pi-relayd setup discord --import "
+              + importPath))
       }
       do { bot = try await ImportedBot(importPath, surroundings) } catch { throw surroundings.fail(error) }
     }

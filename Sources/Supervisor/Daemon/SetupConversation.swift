@@ -21,11 +21,11 @@ struct SetupAnswers {
   }
 
   init(set: [String], fromFile: [String]) throws {
-    for pair in set { try add(pair) { $0 } }
+    for pair in set { try add(pair, of: "--set") { $0 } }
     for pair in fromFile {
-      let name = try add(pair) { path in
-        guard let data = FileManager.default.contents(atPath: path) else {
-          throw SetupError(description: "\(path) cannot be read")
+      let name = try add(pair, of: "--from-file") { path in
+        guard access(path, R_OK) == 0, let data = FileManager.default.contents(atPath: path) else {
+          throw SetupError(description: "--from-file \(pair): \(path) cannot be read: \(SystemError.reason())")
         }
         return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
       }
@@ -34,10 +34,13 @@ struct SetupAnswers {
   }
 
   @discardableResult
-  private mutating func add(_ pair: String, _ read: (String) throws -> String) throws -> String {
+  private mutating func add(
+    _ pair: String, of option: String, _ read: (String) throws -> String
+  ) throws -> String {
     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else {
-      throw SetupError(description: "\"\(pair)\" is not of the form NAME=VALUE")
+      let value = option == "--set" ? "VALUE" : "PATH"
+      throw SetupError(description: "\(option) \"\(pair)\" is not of the form NAME=\(value)")
     }
     given[parts[0]] = try read(parts[1])
     return parts[0]

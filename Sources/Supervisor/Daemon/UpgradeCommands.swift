@@ -12,29 +12,34 @@ import RelayWire
 struct UpgradeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "upgrade",
-    abstract: "Replace the running pi-relayd by this one; sessions and plugins keep running.",
+    abstract: "Replace the daemon that runs with this program, without interrupting sessions and plugins.",
     discussion:
-      "Install the new version, then run its `pi-relayd upgrade`. If something cannot be handed over, the "
-      + "command says what, and the daemon stays as it was.")
+      "Install the new version, then run its `pi-relayd upgrade`. Where the daemon cannot be replaced, the command says "
+      + "why, and the daemon continues as before.")
 
-  @Option(help: "The pi-relayd to continue with; this command itself, if left out.") var program: String?
+  @Option(help: ArgumentHelp("The pi-relayd to upgrade to; by default the program of this command.", valueName: "path"))
+  var program: String?
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
-    try await Replacement(surroundings).run(program ?? surroundings.programs + "/pi-relayd")
+    try await Replacement(surroundings, failure: "not upgraded").run(
+      program ?? surroundings.programs + "/pi-relayd")
   }
 }
 
 struct Restart: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Restart the daemon; sessions and plugins keep running. Starts it where none runs.")
+    abstract: "Restart the daemon without interrupting sessions and plugins; start it if none runs.")
 
-  @Flag(help: "End everything in good order first, and start it again in the background.") var full = false
+  @Flag(help: "Stop the daemon with its sessions and plugins first, and start it in the background.") var full = false
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
     let runs = surroundings.connect() != nil
-    if runs, !full { return try await Replacement(surroundings).run(surroundings.programs + "/pi-relayd") }
+    if runs, !full {
+      let replacement = Replacement(surroundings, failure: "not restarted")
+      return try await replacement.run(surroundings.programs + "/pi-relayd")
+    }
     if runs { try await Stop.stop(surroundings) }
     try await DetachedDaemon(surroundings).start()
     print("pi-relayd is running again.")
@@ -44,8 +49,7 @@ struct Restart: AsyncParsableCommand {
 /// Asked of a new version by the one that runs.
 struct UpgradeCheck: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "upgrade-check", abstract: "Print the formats that this version can continue with.",
-    shouldDisplay: false)
+    commandName: "upgrade-check", abstract: "Print the formats that this version can take over.", shouldDisplay: false)
 
   func run() async throws {
     let surroundings = CommandLineEnvironment()
@@ -62,8 +66,13 @@ struct UpgradeCheck: AsyncParsableCommand {
 /// The replacement of the running program by another.
 private struct Replacement {
   private let surroundings: CommandLineEnvironment
+  /// The first words where the daemon is not replaced.
+  private let failure: String
 
-  init(_ surroundings: CommandLineEnvironment) { self.surroundings = surroundings }
+  init(_ surroundings: CommandLineEnvironment, failure: String) {
+    self.surroundings = surroundings
+    self.failure = failure
+  }
 
   /// How long the new program may take to answer.
   private static let limit: Duration = .seconds(20)
@@ -74,12 +83,12 @@ private struct Replacement {
     defer { peer.close() }
     do {
       let reply = try await peer.request(ControlUpgrade(program: program), within: .seconds(40))
-      StandardError.say("pi-relayd: not upgraded: \(reply.problem)")
+      StandardError.say("pi-relayd: \(failure): \(reply.problem)")
       throw ExitStatus.failed
     } catch ConnectionError.closed {
       // It has become the new program.
     } catch let error as ConnectionError {
-      StandardError.say("pi-relayd: not upgraded: \(error)")
+      StandardError.say("pi-relayd: \(failure): \(DaemonFailure(error, surroundings))")
       throw ExitStatus.failed
     }
     let after = try await waitForNext(after: before)

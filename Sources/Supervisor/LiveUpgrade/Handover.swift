@@ -1,7 +1,6 @@
 internal import AgentRuntime
 package import AgentSessions
 internal import CLinux
-internal import FoundationEssentials
 internal import Glibc
 package import MessageRouting
 package import PluginRuntime
@@ -16,7 +15,7 @@ internal import RelayWire
 /// was under way on them. The rest is in the store.
 package struct Handover: Codable, Sendable {
   /// Increased when a program could not continue with the handover of an earlier version.
-  package static let format = 4
+  package static let format = 5
 
   var format = Self.format
   /// How often this process has become another program.
@@ -48,13 +47,17 @@ package struct Handover: Codable, Sendable {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     lseek(descriptor, 0, SEEK_SET)
     while case let count = read(descriptor, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
-    let handover = try JSONCoding.decode(Handover.self, from: bytes)
-    guard handover.format == format else {
-      throw Problem("the handover has format \(handover.format), and this program reads \(format)")
+    // Before the rest: of another format nothing else may be read.
+    let written = try JSONCoding.decode(Format.self, from: bytes).format
+    guard written == format else {
+      throw Problem("the handover has format \(written), and this program reads \(format)")
     }
+    let handover = try JSONCoding.decode(Handover.self, from: bytes)
     for descriptor in handover.descriptors { _ = relay_keep_on_exec(descriptor, 0) }
     return handover
   }
+
+  private struct Format: Decodable { let format: Int }
 
   /// Becomes `program`. Returns only when that fails, with everything as it was.
   func execute(_ program: String) -> Problem {

@@ -7,7 +7,6 @@ package import PluginRuntime
 package import ProcessSupervision
 package import RelayConcurrency
 package import RelayHome
-internal import RelayTransport
 internal import RelayWire
 
 /// Lets another program take this daemon's place in the same process, with its children and pipes. Streams continue

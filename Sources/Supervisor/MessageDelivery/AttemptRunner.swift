@@ -14,7 +14,7 @@ struct AttemptRunner: Sendable {
     case interrupted
   }
 
-  let store: any Store
+  let store: SQLiteStore
   let timeSource: TimeSource
   /// Tries of an attempt that has no limit of its own.
   let maximumTries: Int

@@ -14,7 +14,7 @@ package import RelayWire
 package struct MessageSender: Sendable {
   package let conversation: ConversationKey
   package let holder: ConnectionSlot
-  package let store: any Store
+  package let store: SQLiteStore
   package let timeSource: TimeSource
   package let settings: Config.DeliverySettings
   /// Names the conversation on every line.
@@ -22,7 +22,7 @@ package struct MessageSender: Sendable {
   let attempts: AttemptRunner
 
   package init(
-    conversation: ConversationKey, holder: ConnectionSlot, store: any Store, timeSource: TimeSource,
+    conversation: ConversationKey, holder: ConnectionSlot, store: SQLiteStore, timeSource: TimeSource,
     settings: Config.DeliverySettings, logger: Logger
   ) {
     self.conversation = conversation

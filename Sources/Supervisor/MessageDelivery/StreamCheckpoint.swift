@@ -1,4 +1,3 @@
-internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
 package import Logging

@@ -3,7 +3,6 @@ internal import ChatCommands
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency
-internal import RelayModel
 internal import RelayTransport
 internal import RelayWire
 

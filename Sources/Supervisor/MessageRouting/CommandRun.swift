@@ -1,7 +1,6 @@
 internal import AgentSessions
 internal import ChatCommands
 internal import PluginRuntime
-internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayModel

@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import ContentServices
 internal import Conversations
 internal import Logging
@@ -40,7 +39,7 @@ enum Arrival: Sendable {
 final class ConversationDirectory: Sendable {
   /// The parts from which the output of a conversation is made.
   struct OutputDependencies: Sendable {
-    let store: any Store
+    let store: SQLiteStore
     let services: Services
     let timeSource: TimeSource
     let deliveries: Config.DeliverySettings
@@ -241,11 +240,14 @@ final class ConversationDirectory: Sendable {
       .say(text, .notice, buttons: nil, replyTo: message.flatMap { $0.origin.isInteraction ? $0.id : nil }), to: key)
   }
 
-  /// Ends a message, with a text where there is something to say.
+  /// Ends a message that no session has, with a text where there is something to say.
+  ///
+  /// - Parameter how: the event that ends it.
   func endMessage(
-    _ message: MessageKey, _ conclusion: Conclusion = .handled, saying text: String? = nil, buttons: [[Button]]? = nil
+    _ message: MessageKey, _ how: MessageLifecycle.ReceivedEnd = .handled, saying text: String? = nil,
+    buttons: [[Button]]? = nil
   ) {
-    let end = MessageEnd(message, conclusion)
+    let end = MessageEnd(received: message, how)
     post(text.map { .report($0, end, buttons: buttons) } ?? .end(end), to: message.conversation)
   }
 

@@ -1,7 +1,6 @@
 internal import AgentSessions
 internal import Conversations
 internal import Logging
-internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
@@ -9,7 +8,7 @@ internal import RelayStore
 
 /// Drops terminals that do not come back: their daemon or their connection may only have been restarted.
 struct DetachedTerminals: Sendable {
-  let store: any Store
+  let store: SQLiteStore
   let sessions: SessionRegistry
   let directory: ConversationDirectory
   let subscriptions: SessionSubscriptions

@@ -22,7 +22,7 @@ final class InboundGate: Sendable {
     var accepting = 0
   }
 
-  private let store: any Store
+  private let store: SQLiteStore
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
   private let questions: QuestionRegistry
@@ -35,7 +35,7 @@ final class InboundGate: Sendable {
   private static let maximumAttachments = 32
 
   init(
-    store: any Store, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
+    store: SQLiteStore, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
     questions: QuestionRegistry,
     timeSource: TimeSource, logger: Logger
   ) {

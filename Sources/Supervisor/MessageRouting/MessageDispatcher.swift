@@ -16,7 +16,7 @@ internal import SessionStates
 /// Decides what an arrival is: a command, the answer to a question, or a prompt; and has it carried out. One conversation's
 /// arrivals come one after another.
 final class MessageDispatcher: Sendable {
-  let store: any Store
+  let store: SQLiteStore
   let sessions: SessionRegistry
   let directory: ConversationDirectory
   let bindings: SessionBindings
@@ -27,7 +27,7 @@ final class MessageDispatcher: Sendable {
   let logger: Logger
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, questions: QuestionRegistry,
     logger: Logger
   ) {
@@ -226,8 +226,8 @@ final class MessageDispatcher: Sendable {
     let run = CommandRun(command, arguments, message, link, self)
     let text = await run.carryOut() ?? ""
     guard let shown = action.message else { return directory.endMessage(messageKey, saying: text) }
-    directory.post(
-      .change(shown, text, buttons: await run.menuButtons(), MessageEnd(messageKey, .handled)), to: key)
+    let end = MessageEnd(received: messageKey, .handled)
+    directory.post(.change(shown, text, buttons: await run.menuButtons(), end), to: key)
   }
 
   // MARK: - Durability

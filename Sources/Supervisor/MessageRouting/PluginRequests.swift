@@ -1,4 +1,3 @@
-internal import Conversations
 internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
@@ -9,7 +8,7 @@ internal import RelayWire
 
 /// Carries out the requests of plugins: each is a case of `carryOut`.
 final class PluginRequests: Sendable {
-  private let store: any Store
+  private let store: SQLiteStore
   private let gate: InboundGate
   private let threads: ThreadSessions
   private let completion: CommandCompletion
@@ -17,7 +16,7 @@ final class PluginRequests: Sendable {
   private let logger: Logger
 
   init(
-    store: any Store, gate: InboundGate, threads: ThreadSessions, completion: CommandCompletion, taskScope: TaskScope,
+    store: SQLiteStore, gate: InboundGate, threads: ThreadSessions, completion: CommandCompletion, taskScope: TaskScope,
     logger: Logger
   ) {
     self.store = store

@@ -1,13 +1,11 @@
 internal import AgentSessions
 internal import Conversations
 internal import Logging
-internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
 internal import RelayText
-internal import RelayTransport
 internal import RelayWire
 
 /// The activity that each messenger's bot shows. Everybody sees it, so it names only sessions that everybody may address: the

@@ -7,7 +7,6 @@ internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
-internal import RelayStore
 internal import RelayWire
 internal import SessionStates
 

@@ -23,7 +23,7 @@ actor RecoveryCoordinator {
     var untold: [MessageEnd]
   }
 
-  private let store: any Store
+  private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
@@ -35,7 +35,7 @@ actor RecoveryCoordinator {
   private var handedOver: [String: Unfinished] = [:]
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     dispatcher: MessageDispatcher, redaction: Redactor, logger: Logger
   ) {
     self.store = store
@@ -145,15 +145,16 @@ actor RecoveryCoordinator {
     let messageKey = unfinished.stored.key
     let words = redaction.line(message.text, limit: 80)
     var life = MessageLifecycle(restoring: unfinished.stage, isWithdrawn: unfinished.isWithdrawn)
-    switch life.take(.foundAfterRestart)?.next {
-    case .end(.withdrawn):
-      directory.endMessage(messageKey, .withdrawn, saying: "🗑️ \"\(words)\" was withdrawn before it ran.")
-    case .end(let conclusion) where unfinished.stage == .handling:
-      directory.endMessage(
-        messageKey, conclusion,
-        saying: "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.")
-    case .end: await reportInterruption(unfinished, words)
-    case .wait: await routeAgain(unfinished, words, link)
+    let next = life.take(.foundAfterRestart)?.next
+    switch (next, MessageEnd(messageKey, life)) {
+    case (.end(.withdrawn), let end?):
+      directory.post(.report("🗑️ \"\(words)\" was withdrawn before it ran.", end), to: key)
+    case (.end, let end?) where unfinished.stage == .handling:
+      directory.post(
+        .report(
+          "⚠️ pi-relayd was restarted while it handled \"\(words)\": it may or may not have been done.", end), to: key)
+    case (.end, let end?): await reportInterruption(unfinished, end, words)
+    case (.wait, nil): await routeAgain(unfinished, words, link)
     default: logger.with(key).error("message \(message.id) was found in a stage from which no daemon continues")
     }
   }
@@ -183,16 +184,15 @@ actor RecoveryCoordinator {
     _ = await dispatcher.prompts.submit(prompt, link, as: .followUp, earlier: unfinished)
   }
 
-  private func reportInterruption(_ unfinished: UnfinishedMessage, _ words: String) async {
+  private func reportInterruption(_ unfinished: UnfinishedMessage, _ end: MessageEnd, _ words: String) async {
     let why = "pi-relayd was restarted while the agent worked on \"\(words)\"."
-    let key = unfinished.stored.key
+    let conversation = end.key.conversation
     let session = unfinished.session ?? unfinished.stage.session
     guard let session, let session = await sessions.session(session) else {
-      return directory.endMessage(
-        key, .interrupted,
-        saying: "❌ \(why) Its session no longer exists; write the message again if you still want it.")
+      return directory.post(
+        .report("❌ \(why) Its session no longer exists; write the message again if you still want it.", end),
+        to: conversation)
     }
-    let how = await session.interruption(of: key, why)
-    directory.post(.event(.runEnded(key, how, .interrupted)), to: key.conversation)
+    directory.post(.event(.runEnded(end, await session.interruption(why))), to: conversation)
   }
 }

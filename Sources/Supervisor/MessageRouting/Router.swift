@@ -3,7 +3,6 @@ package import Assistant
 internal import ChatCommands
 package import ContentServices
 internal import Conversations
-internal import FoundationEssentials
 package import Logging
 internal import MessageDelivery
 package import PluginRuntime
@@ -27,7 +26,7 @@ package final class Router: PluginEventHandler {
   package struct Dependencies: Sendable {
     package let sessions: SessionRegistry
     package let assistant: AssistantSetup
-    package let store: any Store
+    package let store: SQLiteStore
     package let services: Services
     package let home: HomeDirectory
     package let timeSource: TimeSource
@@ -43,7 +42,7 @@ package final class Router: PluginEventHandler {
     package init(
       sessions: SessionRegistry,
       assistant: AssistantSetup,
-      store: any Store,
+      store: SQLiteStore,
       services: Services,
       home: HomeDirectory,
       timeSource: TimeSource,

@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import Assistant
 internal import Logging
 internal import PluginRuntime
@@ -11,7 +10,7 @@ internal import RelayWire
 
 /// The assistant's view of message routing.
 struct RoutingForAssistant: AssistantHost {
-  let store: any Store
+  let store: SQLiteStore
   let directory: ConversationDirectory
   let bindings: SessionBindings
   let gate: InboundGate

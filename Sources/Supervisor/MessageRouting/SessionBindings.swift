@@ -2,7 +2,6 @@ internal import AgentSessions
 internal import ChatCommands
 internal import Conversations
 internal import Logging
-internal import MessageDelivery
 internal import RelayConfig
 internal import RelayLogging
 internal import RelayModel
@@ -11,7 +10,7 @@ internal import RelayWire
 
 /// The session that each conversation talks to: stored, cached, and shown in the conversation.
 final class SessionBindings: Sendable {
-  private let store: any Store
+  private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
@@ -22,7 +21,8 @@ final class SessionBindings: Sendable {
   static let main = ConversationKey(instance: "main", conversation: "main")
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory,
+    subscriptions: SessionSubscriptions,
     logger: Logger
   ) {
     self.store = store

@@ -8,12 +8,11 @@ internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayText
-internal import RelayTransport
 internal import RelayWire
 
 /// Threads with a session of their own: opened by `/spawn`, closed with their thread.
 final class ThreadSessions: Sendable {
-  private let store: any Store
+  private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
@@ -26,7 +25,7 @@ final class ThreadSessions: Sendable {
   private static let maximumTitleLength = 90
 
   init(
-    store: any Store, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, redaction: Redactor, machineName: String, logger: Logger
   ) {
     self.store = store

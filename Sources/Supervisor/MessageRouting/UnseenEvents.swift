@@ -4,11 +4,10 @@ internal import Logging
 internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
-internal import SessionStates
 
 /// Tells conversations of what concerns them in sessions that they have turned away from.
 struct UnseenEvents: Sendable {
-  let store: any Store
+  let store: SQLiteStore
   let sessions: SessionRegistry
   let directory: ConversationDirectory
   let questions: QuestionRegistry

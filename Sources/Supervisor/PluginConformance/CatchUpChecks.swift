@@ -1,4 +1,3 @@
-internal import RelayConcurrency
 internal import RelayWire
 
 /// The checks of a plugin that starts again: with the state that it saved, and after a host that ended too early.

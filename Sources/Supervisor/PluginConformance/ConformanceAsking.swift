@@ -1,5 +1,3 @@
-internal import RelayConcurrency
-internal import RelayTransport
 internal import RelayWire
 
 /// Asks a plugin that is tried, and judges its answers; the checks that every plugin passes.

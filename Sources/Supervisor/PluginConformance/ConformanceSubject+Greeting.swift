@@ -1,4 +1,3 @@
-internal import RelayConcurrency
 internal import RelayHome
 internal import RelayWire
 

@@ -1,7 +1,5 @@
 internal import Glibc
 internal import ProcessSupervision
-internal import RelayConcurrency
-internal import RelayHome
 internal import RelayTransport
 package import RelayWire
 

@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import RelayConcurrency
 
 /// Processes that a plugin has started outside its group and that have outlived it.
 enum Leftovers {

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import RelayTransport
 internal import RelayWire
 
 /// The checks of a messenger, as far as its capabilities go. Without its platform it may fail, but must say how.

@@ -1,7 +1,5 @@
-internal import CLinux
 internal import Glibc
 package import ProcessSupervision
-internal import RelayConcurrency
 package import RelayTransport
 internal import RelayWire
 

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import RelayConcurrency
 internal import RelayWire
 
 /// The checks of what a service says that it offers.

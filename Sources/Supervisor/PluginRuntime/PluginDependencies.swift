@@ -10,7 +10,7 @@ package struct PluginDependencies: Sendable {
   package var home: HomeDirectory
   package var guardian: Guardian?
   package var environment: [String: String]
-  package var store: any Store
+  package var store: SQLiteStore
   package var timeSource: TimeSource
   package var restart: RestartPolicy
   package var logLimits: LogFile.Limits
@@ -20,7 +20,7 @@ package struct PluginDependencies: Sendable {
   package var locate: @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }
 
   package init(
-    home: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: any Store,
+    home: HomeDirectory, guardian: Guardian? = nil, environment: [String: String], store: SQLiteStore,
     timeSource: TimeSource, restart: RestartPolicy, logLimits: LogFile.Limits, audience: any PluginEventHandler,
     logger: Logger,
     locate: @escaping @Sendable (_ instance: String, _ path: String) -> String? = { _, _ in nil }

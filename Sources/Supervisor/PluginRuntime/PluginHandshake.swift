@@ -1,8 +1,6 @@
-internal import Logging
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
-internal import RelayLogging
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire

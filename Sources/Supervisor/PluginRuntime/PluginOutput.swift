@@ -1,7 +1,5 @@
 internal import Logging
-internal import ProcessSupervision
 internal import RelayConcurrency
-internal import RelayHome
 internal import RelayLogging
 internal import RelayTransport
 internal import RelayWire

@@ -4,7 +4,6 @@ internal import Glibc
 internal import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayHome
-internal import RelayLogging
 internal import RelayTransport
 internal import RelayWire
 

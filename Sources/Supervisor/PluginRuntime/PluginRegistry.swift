@@ -1,10 +1,8 @@
-internal import FoundationEssentials
 internal import Glibc
 internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 package import RelayConfig
-internal import RelayHome
 package import RelayModel
 internal import RelayStore
 internal import RelayTransport

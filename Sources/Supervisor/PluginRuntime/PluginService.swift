@@ -1,6 +1,5 @@
 internal import RelayConcurrency
 internal import RelayTransport
-internal import RelayWire
 
 /// Serves one connected process until it has ended: passes its requests on, and watches that it answers and is needed.
 struct PluginService: Sendable {

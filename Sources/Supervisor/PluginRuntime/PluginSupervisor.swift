@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency

@@ -54,6 +54,8 @@ package final class Daemon: Sendable {
   private let options: Options
   private let wishes = Mailbox<Wish>()
   private let isStopping = Locked(false)
+  /// Why this daemon ends by itself.
+  private let damage = Locked<StoreError?>(nil)
 
   package init(_ options: Options) {
     self.options = options
@@ -116,7 +118,11 @@ package final class Daemon: Sendable {
     let home = options.home
     let timeSource = options.timeSource
     let began = timeSource.now()
-    let parts = try await DaemonParts(options, loaded, guardian, limits, logger)
+    let parts = try await DaemonParts(options, loaded, guardian, limits, logger) { [self] error in
+      logger.error("\(error)")
+      damage.withLock { $0 = error }
+      stop()
+    }
     let (store, sessions, router, plugins) = (parts.store, parts.sessions, parts.router, parts.plugins)
     let status = StatusReport(options: options, loaded: loaded, parts: parts, began: began)
     let reload = ConfigurationReload(loaded: loaded, load: options.loadConfiguration, parts: parts, log: daemonLog)
@@ -179,6 +185,7 @@ package final class Daemon: Sendable {
     upgrade.withLock { $0 = nil }
     await store.close()
     logger.notice("stopped")
+    if let damage = damage.withLock({ $0 }) { throw damage }
   }
 
   /// Stops the parts in this order: first those whose work ends, then those that show the end.

@@ -26,15 +26,18 @@ struct DaemonParts: Sendable {
   /// Names of variables that agents are not given; a reload adds to them.
   let secrets: Locked<Set<String>>
 
-  /// Makes the parts, with what the store and the program before this one know of them.
+  /// Makes the parts, with what the store and the program before this one know of them. Awaits no write, which would wait
+  /// for the check of the database.
+  ///
+  /// - Parameter damaged: called when that check finds damage.
   init(
     _ options: Daemon.Options, _ loaded: ConfigReader.Loaded, _ guardian: Guardian, _ logLimits: LogFile.Limits,
-    _ logger: Logger
+    _ logger: Logger, damaged: @escaping @Sendable (StoreError) -> Void
   ) async throws {
     let config = loaded.config
     let home = options.home
     let timeSource = options.timeSource
-    let store = try SQLiteStore(path: home.database, logger: logger)
+    let store = try SQLiteStore(path: home.database, logger: logger, damaged: damaged)
     let services = Services(home: home, clock: timeSource.clock, logger: logger)
     let secrets = Locked(config.secretVariables)
     func agentChoice(_ configured: String?, _ more: [String: String]) -> AgentResolver {

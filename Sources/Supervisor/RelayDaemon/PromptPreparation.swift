@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import ContentServices
 internal import PiRPC
 internal import RelayModel

@@ -24,11 +24,8 @@ package final class DaemonLock: Sendable {
       throw HomeDirectory.Failure(SystemError("cannot be opened", path: path))
     }
     guard Self.take(file, home, pause) else {
-      let holder = Self.holder(home).map { " (pid \($0))" } ?? ""
       _ = close(file)
-      throw HomeDirectory.Failure(
-        description: "another pi-relayd already runs for \(home.path)\(holder); pi-relayd status shows it, "
-          + "pi-relayd stop ends it")
+      throw Self.heldFailure(of: home)
     }
     descriptor = file
     ftruncate(file, 0)
@@ -38,6 +35,13 @@ package final class DaemonLock: Sendable {
 
   deinit {
     _ = close(descriptor)
+  }
+
+  /// The failure of a second daemon for the same home.
+  package static func heldFailure(of home: HomeDirectory) -> HomeDirectory.Failure {
+    let pid = holder(home).map { " (pid \($0))" } ?? ""
+    return HomeDirectory.Failure(
+      description: "a pi-relayd runs already for \(home.path)\(pid); pi-relayd status shows it, pi-relayd stop ends it")
   }
 
   /// The number of looks at the rest of a dead daemon.

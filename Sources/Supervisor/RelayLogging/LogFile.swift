@@ -98,16 +98,8 @@ package final class LogFile: Sendable {
     try open(&state)
   }
 
+  private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
   /// UTC with milliseconds.
-  static func timestamp() -> String {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    var parts = tm()
-    gmtime_r(&now.tv_sec, &parts)
-    var buffer = [CChar](repeating: 0, count: 32)
-    let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%S", &parts)
-    let text = String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
-    let milliseconds = String(now.tv_nsec / 1_000_000)
-    return text + "." + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds + "Z"
-  }
+  static func timestamp(_ time: Date = .now) -> String { time.formatted(timeStyle) }
 }

@@ -188,6 +188,28 @@ extension MessageLifecycle {
     case shutDown
   }
 
+  /// An end of a message that no session has.
+  package enum ReceivedEnd: Sendable, Hashable, CaseIterable {
+    /// Its command or answer was carried out, or there was nothing to do.
+    case handled
+    /// It was not accepted, and the person was told why.
+    case refused
+
+    var event: Event {
+      switch self {
+      case .handled: .handled
+      case .refused: .refused
+      }
+    }
+
+    var conclusion: Conclusion {
+      switch self {
+      case .handled: .handled
+      case .refused: .refused
+      }
+    }
+  }
+
   /// The owner's part after an event.
   package struct Reaction: Sendable, Hashable {
     /// Stored before anything else.

@@ -9,7 +9,7 @@ package enum RunEnd: Sendable, Equatable {
   /// Text for the person: what went wrong and what to do.
   case failed(String)
   /// The same, where the agent has no memory of the message, so that it may be run again.
-  case forgotten(String, MessageKey)
+  case forgotten(String)
   /// The agent took the message without a run: one of its own commands.
   case handled
 
@@ -19,7 +19,7 @@ package enum RunEnd: Sendable, Equatable {
   /// Text for the person; nil where nothing went wrong.
   package var problem: String? {
     switch self {
-    case .failed(let why), .forgotten(let why, _): why
+    case .failed(let why), .forgotten(let why): why
     case .completed, .aborted, .withdrawn, .handled: nil
     }
   }

@@ -102,11 +102,20 @@ package struct MessageEnd: Sendable, Equatable {
   /// Its words are kept, so that it can be run again.
   package var keepsWords: Bool
 
+  /// The end that a message's life has come to; `nil` while the message has not ended.
+  ///
   /// - Parameter outcome: that of the run, where the message had one.
-  package init(
-    _ key: MessageKey, _ conclusion: Conclusion, outcome: MessageSettled.Outcome? = nil, keepsWords: Bool = false
-  ) {
-    self.init(restored: key, conclusion.stage, outcome ?? conclusion.outcome, keepsWords: keepsWords)
+  package init?(_ key: MessageKey, _ life: MessageLifecycle, outcome: MessageSettled.Outcome? = nil) {
+    guard let conclusion = life.conclusion else { return nil }
+    self.init(restored: key, conclusion.stage, outcome ?? conclusion.outcome)
+  }
+
+  /// The end of a message that no session has: a command, an answer, or a message that was not accepted.
+  ///
+  /// - Parameter end: the event that ends the message.
+  package init(received key: MessageKey, _ end: MessageLifecycle.ReceivedEnd) {
+    let conclusion = end.conclusion
+    self.init(restored: key, conclusion.stage, conclusion.outcome)
   }
 
   /// An end as it is stored.

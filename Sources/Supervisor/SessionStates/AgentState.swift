@@ -1,4 +1,3 @@
-internal import AgentRuntime
 package import RelayModel
 
 /// The state of a session's agent: at most one process, which holds a slot. A pure value.

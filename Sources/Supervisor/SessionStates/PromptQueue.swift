@@ -79,15 +79,22 @@ package struct PromptQueue: Sendable {
     return change
   }
 
+  package enum Withdrawal: Equatable {
+    case done(MessageEnd)
+    /// The agent may have it.
+    case tooLate
+  }
+
   /// Withdraws a waiting message; `nil` when there is none.
-  package mutating func withdraw(_ key: MessageKey) -> MessageChange? {
+  package mutating func withdraw(_ key: MessageKey) -> Withdrawal? {
     guard let index = index(of: key), case .prompt(var prompt) = work[index] else { return nil }
-    if prompt.life.take(.withdrawn)?.isTooLate == true {
+    prompt.life.take(.withdrawn)
+    guard let end = MessageEnd(prompt.key, prompt.life) else {
       work[index] = .prompt(prompt)
       return .tooLate
     }
     work.remove(at: index)
-    return .done
+    return .done(end)
   }
 
   private func index(of key: MessageKey) -> Int? {
@@ -108,8 +115,5 @@ extension Prompt {
   /// Aborts a message that waits, or was steered.
   ///
   /// - Returns: its end; `nil` when it has none.
-  package mutating func abort() -> Conclusion? {
-    guard case .end(let conclusion)? = life.take(.aborted)?.next else { return nil }
-    return conclusion
-  }
+  package mutating func abort() -> MessageEnd? { life.take(.aborted).flatMap { _ in MessageEnd(key, life) } }
 }

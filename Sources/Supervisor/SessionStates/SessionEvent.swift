@@ -1,6 +1,5 @@
 package import PiRPC
 package import RelayModel
-internal import RelayStore
 package import RelayWire
 
 /// An event of a session, for its watchers.
@@ -29,15 +28,15 @@ package enum SessionEvent: Sendable, Equatable {
   /// Questions of the previous process about the message need no answer any more.
   case questionsOver
   /// The message ends like this once the conversation it came from has been told all.
-  case runEnded(MessageKey?, RunEnd, Conclusion)
+  case runEnded(MessageEnd, RunEnd)
   /// The message went into the run of another.
-  case messageTaken(MessageKey)
+  case messageTaken(MessageEnd)
   /// The run may have taken the message, changed by an extension: what follows may be its answer.
   case messageMayBeTaken(MessageKey)
-  /// The message was taken back before the agent had it.
-  case messageWithdrawn(MessageKey)
+  /// The message ended without a run: it was taken back, or stopped with the run that it was written to.
+  case messageDropped(MessageEnd)
   /// The message was taken back too late, as it seemed, and the agent did not take it after all.
-  case messageNotTaken(MessageKey)
+  case messageNotTaken(MessageEnd)
 }
 
 /// Work that takes its time and is told while it does.

@@ -1,11 +1,12 @@
 package import PiRPC
 package import RelayModel
-internal import RelayStore
 
 /// The run that a prompt started, as far as it is known. A pure value: the session feeds it the events of pi.
 package struct SessionRun: Codable {
   package enum Verdict: Equatable {
     case goesOn
+    /// pi has the message.
+    case takesMessage
     /// Over, unless pi starts something by itself within a moment: older releases do not say.
     case overUnlessContinued
     case over(RunEnd)
@@ -15,7 +16,7 @@ package struct SessionRun: Codable {
   /// It may have been written to pi's input.
   package var isGiven = false
   /// pi took the message: its own copy of it was seen.
-  package private(set) var accepted = false
+  package var isAccepted: Bool { prompt.life.state == .running }
   package private(set) var started = false
   /// pi has answered the prompt; a run may or may not follow.
   package var isAnswered = false
@@ -79,8 +80,9 @@ package struct SessionRun: Codable {
       return .goesOn
     case .messageStart(let role, let text):
       if role == "user" {
-        // Before that the agent works on something of its own.
-        if accepted { noteUserMessage(text) } else { accepted = prompt.life.state == .dispatched }
+        if isAccepted { noteUserMessage(text) }
+        // Before the message is written, the agent works on something of its own.
+        if prompt.life.state == .dispatched { return .takesMessage }
       }
       return .goesOn
     case .messageEnd(let message):
@@ -122,6 +124,25 @@ package struct SessionRun: Codable {
     package var mayBeTaken: Bool
   }
 
+  /// The fate of steering messages after a run that was not seen to take them.
+  package struct Requeued {
+    /// Messages that wait for a turn of their own, and the stage to store for each.
+    package var waiting: [(prompt: Prompt, change: StageChange?)] = []
+    /// The ends of messages that were taken back meanwhile.
+    package var notTaken: [MessageEnd] = []
+
+    package init(_ leftovers: [Leftover]) {
+      for var left in leftovers {
+        let reaction = left.prompt.life.take(.runEndedWithout(mayHaveTaken: left.mayBeTaken))
+        if let end = MessageEnd(left.prompt.key, left.prompt.life) {
+          notTaken.append(end)
+        } else {
+          waiting.append((left.prompt, reaction?.persist))
+        }
+      }
+    }
+  }
+
   /// Takes all steering messages out that pi was not seen to take. Where pi has added messages that are none of ours as
   /// they were written, as many of the first may be among them.
   package mutating func removeSteering() -> [Leftover] {
@@ -140,7 +161,7 @@ package struct SessionRun: Codable {
   private mutating func noteUserMessage(_ text: String?) {
     guard !steering.isEmpty else { return }
     if let text, let index = steering.firstIndex(where: { $0.text == text }) {
-      taken.append(steering.remove(at: index).prompt)
+      noteTaken(steering.remove(at: index).prompt)
     } else {
       unknownUserMessages += 1
     }
@@ -149,17 +170,24 @@ package struct SessionRun: Codable {
   /// The run has ended by itself: pi took as many of the first messages as it has added unknown ones.
   package mutating func creditUnknownUserMessages() {
     let count = min(unknownUserMessages, steering.count)
-    taken += steering.prefix(count).map(\.prompt)
+    for one in steering.prefix(count) { noteTaken(one.prompt) }
     steering.removeFirst(count)
     unknownUserMessages = 0
   }
 
-  /// Steering messages that pi has taken since last asked.
-  package private(set) var taken: [Prompt] = []
+  private mutating func noteTaken(_ prompt: Prompt) {
+    var prompt = prompt
+    prompt.life.take(.seenInRun)
+    taken.append(prompt)
+  }
 
-  package mutating func takeTaken() -> [Prompt] {
+  /// Steering messages that pi has taken since last asked.
+  private var taken: [Prompt] = []
+
+  /// Takes out the ends of the steering messages that pi has taken since last asked.
+  package mutating func takeTaken() -> [MessageEnd] {
     defer { taken = [] }
-    return taken
+    return taken.compactMap { MessageEnd($0.key, $0.life) }
   }
 
   /// How it ended, judged by the last message of the agent.

@@ -53,7 +53,7 @@ final class CommitQueue: Sendable {
   private static let largestBatch = 256
 
   /// Waits for the disk: nothing else runs there.
-  private static let loop = EventLoop(name: "relay-store")
+  static let loop = EventLoop(name: "relay-store")
 
   private let connection: SQLiteConnection
   private let path: String
@@ -88,6 +88,21 @@ final class CommitQueue: Sendable {
   func stop(after failure: StoreError) {
     state.withLock { state in
       if state.failure == nil { state.failure = failure }
+    }
+  }
+
+  /// Looks at all pages. Called before anything is written, it keeps the queue's thread, so that every write waits for it.
+  ///
+  /// - Parameter damaged: called when nothing is written, with the reason.
+  func check(damaged: @escaping @Sendable (StoreError) -> Void) {
+    Self.loop.perform { [self] in
+      do {
+        try SQLiteStore.check(connection, path)
+      } catch {
+        let failure = StoreError(error, path: path)
+        stop(after: failure)
+        damaged(failure)
+      }
     }
   }
 

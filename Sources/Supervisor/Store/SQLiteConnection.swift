@@ -1,10 +1,10 @@
 internal import CSQLite
 
 /// An error of SQLite.
-struct SQLiteError: Error, Equatable {
+package struct SQLiteError: Error, Equatable {
   /// The extended result code.
-  let code: Int32
-  let message: String
+  package let code: Int32
+  package let message: String
 
   /// The primary result code.
   var kind: Int32 { code & 0xFF }
@@ -13,9 +13,9 @@ struct SQLiteError: Error, Equatable {
 /// A connection to a database; prepared statements are kept.
 ///
 /// `@unchecked`: each connection is used by one thread at a time.
-final class SQLiteConnection: @unchecked Sendable {
+package final class SQLiteConnection: @unchecked Sendable {
   /// A value bound to a place in a statement.
-  enum Value {
+  package enum Value {
     case null
     case integer(Int)
     case real(Double)
@@ -27,22 +27,22 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   /// The current row of a query; valid during the call that receives it.
-  struct Row {
+  package struct Row {
     fileprivate let statement: OpaquePointer
 
-    func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(statement, column)) }
+    package func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(statement, column)) }
 
     func real(_ column: Int32) -> Double { sqlite3_column_double(statement, column) }
 
-    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-    func text(_ column: Int32) -> String {
+    package func text(_ column: Int32) -> String {
       guard let bytes = sqlite3_column_text(statement, column) else { return "" }
       let count = Int(sqlite3_column_bytes(statement, column))
       return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
-    func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
     var values: [Value] {
       (0..<sqlite3_column_count(statement)).map { column in
@@ -67,7 +67,7 @@ final class SQLiteConnection: @unchecked Sendable {
   private(set) var statements: [String: OpaquePointer] = [:]
 
   /// - Parameter creates: makes the database where there is none.
-  init(path: String, creates: Bool = true) throws(SQLiteError) {
+  package init(path: String, creates: Bool = true) throws(SQLiteError) {
     var opened: OpaquePointer?
     // Used by one thread at a time, so that SQLite need not lock.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (creates ? SQLITE_OPEN_CREATE : 0)
@@ -86,7 +86,7 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   /// Runs statements that answer nothing and take no values.
-  func execute(_ sql: String) throws(SQLiteError) {
+  package func execute(_ sql: String) throws(SQLiteError) {
     try check(sqlite3_exec(database, sql, nil, nil, nil))
   }
 
@@ -106,7 +106,7 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   /// Answers what `read` makes of each row; nothing for a row of which it makes nothing.
-  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result?) throws -> [Result] {
+  package func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result?) throws -> [Result] {
     var results: [Result] = []
     var failure: (any Error)?
     try run(sql, values) { row in
@@ -146,9 +146,6 @@ final class SQLiteConnection: @unchecked Sendable {
       throw error
     }
   }
-
-  /// Ends the statements that run, each with an error; from any thread.
-  func interrupt() { sqlite3_interrupt(database) }
 
   private func run(_ sql: String, _ values: [Value], _ each: (Row) -> Void) throws(SQLiteError) {
     let statement = try prepared(sql)

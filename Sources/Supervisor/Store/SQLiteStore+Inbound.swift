@@ -8,13 +8,18 @@ extension MessageKey {
   }
 }
 
-extension SQLiteStore: Store {
+extension SQLiteStore {
   private static let whichMessage = "instance = ?1 AND conversation = ?2 AND id = ?3"
 
+  /// Stores a message and, in the same step, the plugin's new state. `false`: it was stored before.
   package func accept(_ message: StoredMessage, state: JSONValue?) async throws -> Bool {
     try await commits.write(try Self.acceptance(of: message, encoded: nil, state: state))
   }
 
+  /// The same for a caller that has more to store meanwhile: messages that arrive together share a commit. `then` is
+  /// called in the order of the calls, on the store's thread.
+  ///
+  /// - Parameter encoded: the message as JSON, if the caller has it.
   package func accept(
     _ message: StoredMessage, encoded: [UInt8]?, state: JSONValue?,
     then: @escaping @Sendable (Result<Bool, any Error>) -> Void
@@ -26,6 +31,9 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Stores a message that is made of an ended one, whose words were kept and go in the same step: it happens once.
+  ///
+  /// - Returns: the message; nil when nothing is kept of the ended one, or it was stored before.
   package func accept(
     runningAgain key: MessageKey, as again: @escaping @Sendable (MessageReceived) -> MessageReceived
   ) async throws -> MessageReceived? {
@@ -43,6 +51,7 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Returns when everything given to the store before is stored and reported.
   package func settled() async throws { try await commits.write { _ in } }
 
   private static func acceptance(
@@ -65,11 +74,16 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Stores a change of a message's stage; a message that has ended stays as it is.
+  ///
+  /// - Parameter session: the session whose agent it is given to, where it is.
   package func advance(_ key: MessageKey, _ change: StageChange, in session: String?) async throws {
     let stage = change.stage(in: session ?? "")
     try await commits.write { try Self.advance(key, to: stage, $0) }
   }
 
+  /// Stores the changes that the session's transcript calls for: it tells nothing of these messages once the agent gets
+  /// others.
   package func resolve(_ changes: [DispatchedMessage: StageChange], in session: String) async throws {
     guard !changes.isEmpty else { return }
     try await commits.write { connection in
@@ -92,6 +106,8 @@ extension SQLiteStore: Store {
       .text(stage.entryBefore))
   }
 
+  /// Messages that are stored as on their way to a session's agent, where the session's entries can tell of them, with
+  /// their words.
   package func dispatching(to session: String) async throws -> [DispatchedMessage: String] {
     try await read { connection in
       let all = try connection.rows(
@@ -110,6 +126,7 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Stores the end of a message; its messenger is told only after that.
   package func end(_ end: MessageEnd) async throws {
     let time = now()
     try await commits.write { try Self.end(end, at: time, $0) }
@@ -125,6 +142,8 @@ extension SQLiteStore: Store {
       .integer(end.keepsWords ? 1 : 0))
   }
 
+  /// Notes that the messenger knows the outcome, or does not want it. Stored with a later commit: at worst the outcome
+  /// is reported twice.
   package func scheduleOutcomeTold(_ key: MessageKey) {
     let values = key.values
     commits.writeAlong {
@@ -138,6 +157,7 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Ends that were not reported to the messenger yet.
   package func untoldEnds(of instance: String) async throws -> [MessageEnd] {
     try await read { [self] connection in
       try connection.rows(
@@ -166,6 +186,9 @@ extension SQLiteStore: Store {
       """, key.0, key.1, key.2, .integer(stage.code), .text(stage.session), .text(stage.entryBefore))
   }
 
+  /// Stores the changed text of a waiting message; the text of a message that an agent may have stays.
+  ///
+  /// - Returns: the message as it is now; `nil` when it does not wait.
   package func replace(_ key: MessageKey, text: String) async throws -> MessageReceived? {
     let key = key.values
     return try await commits.write { connection in
@@ -181,6 +204,7 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Keeps that a message is not to be run if it still waits, or if it was on its way and turns out not to have arrived.
   package func withdraw(_ key: MessageKey) async throws {
     let key = key.values
     try await commits.write { connection in
@@ -193,6 +217,7 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// Messages of an instance that have not ended, oldest first.
   package func unfinishedMessages(of instance: String) async throws -> [UnfinishedMessage] {
     try await read { [self] connection in
       try connection.rows(
@@ -216,6 +241,7 @@ extension SQLiteStore: Store {
     }
   }
 
+  /// The stage of a message; `nil` for a message that never came, or so long ago that it is forgotten.
   package func stage(of key: MessageKey) async throws -> MessageStage? {
     let key = key.values
     return try await read { connection in

@@ -66,8 +66,11 @@ extension OutboundResult {
 }
 
 extension SQLiteStore {
+  /// Records what is about to be sent and, in the same step, the end of the message that it reports, that what was sent
+  /// under the key `closing` needs no further change, and that it takes the place of what is recorded as `superseding`
+  /// (which is the key of a record itself where an earlier version recorded nothing but that key).
   package func recordOutbound(
-    _ records: [OutboundRecord], ending: MessageEnd?, closing: String?, superseding: String?
+    _ records: [OutboundRecord], ending: MessageEnd? = nil, closing: String? = nil, superseding: String? = nil
   ) async throws {
     let rows = try records.map { ($0, try $0.request.encoded()) }
     let time = now()
@@ -89,6 +92,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Records what became of it, with the next commit: a crash before that is one more lost receipt.
   package func scheduleSettleOutbound(_ key: String, _ result: OutboundResult) {
     let time = now()
     commits.write {
@@ -109,6 +113,7 @@ extension SQLiteStore {
       """, .text(key), .integer(result.code), .text(result.detail), .real(time))
   }
 
+  /// Records a failed try, so that the next daemon counts it and keeps the wait.
   package func scheduleRetryOutbound(_ key: String, _ tries: SendTries) {
     let time = now()
     commits.write { connection in
@@ -128,6 +133,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Records that the message sent under this key needs no further change.
   package func scheduleCloseOutbound(_ key: String) {
     commits.write {
       try Self.close(key, $0)
@@ -144,6 +150,7 @@ extension SQLiteStore {
       .text(key))
   }
 
+  /// Outbound records of an instance that are not settled, or are open, in order.
   package func unfinishedOutbound(of instance: String) async throws -> [UnfinishedOutbound] {
     let now = now()
     return try await read { [self] connection in
@@ -168,6 +175,7 @@ extension SQLiteStore {
     }
   }
 
+  /// For each instance, as far back as is kept.
   package func deliveryCounts() async throws -> [DeliveryCount] {
     try await read { connection in
       // Two selections, as each has an index. The detail beside a maximum is of the row that has it.

@@ -25,6 +25,7 @@ extension SQLiteStore {
     }
   }
 
+  /// With the next commit; nil forgets it.
   package func scheduleSaveBackoff(_ backoff: Backoff?, of instance: String) {
     let due = now() + (backoff?.wait.inSeconds ?? 0)
     commits.write { connection in
@@ -42,6 +43,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Plugins switched off by hand.
   package func switchedOff() async throws -> Set<String> {
     try await read { Set(try $0.rows("SELECT instance FROM switchedOff") { $0.text(0) }) }
   }

@@ -18,6 +18,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Keeps the model that people are shown, of a session that is stored. With some later commit: the agent tells it again.
   package func scheduleShownModel(_ model: String, of session: String) {
     commits.write {
       try $0.run("UPDATE session SET shownModel = ? WHERE id = ?", .text(model), .text(session))
@@ -27,6 +28,9 @@ extension SQLiteStore {
     }
   }
 
+  /// Stores a notice that people see once.
+  ///
+  /// - Returns: false where it was stored before.
   package func keepNotice(_ text: String) async throws -> Bool {
     let isKept = try await read { connection in
       try connection.rows("SELECT 1 FROM notice WHERE text = ?", .text(text)) { _ in true }.first ?? false
@@ -35,10 +39,12 @@ extension SQLiteStore {
     return try await commits.write { try $0.run("INSERT OR IGNORE INTO notice (text) VALUES (?)", .text(text)) > 0 }
   }
 
+  /// Removes the session. Its conversations stay bound to it, to be told that it is gone.
   package func removeSession(_ id: String) async throws {
     try await commits.write { try $0.run("DELETE FROM session WHERE id = ?", .text(id)) }
   }
 
+  /// In the order they were made.
   package func sessions() async throws -> [SessionRecord] {
     try await read { connection in
       // Thousands of sessions share the text of their directory.
@@ -85,6 +91,7 @@ extension SQLiteStore {
     }
   }
 
+  /// The conversations that talk to a session.
   package func conversations(of session: String) async throws -> [ConversationKey] {
     try await read { connection in
       try connection.rows("SELECT instance, conversation FROM binding WHERE session = ?", .text(session)) {
@@ -93,6 +100,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Binds a conversation. Messages that came before `cause` stay with the session they were for.
   package func bind(_ binding: Binding, because cause: MessageKey?) async throws {
     let body = try JSONCoding.encode(binding.conversation)
     try await commits.write { connection in
@@ -116,6 +124,7 @@ extension SQLiteStore {
       """, .text(key.instance), .text(key.conversation), .text(cause.id))
   }
 
+  /// Instances of which anything unfinished or bound is stored.
   package func instances() async throws -> Set<String> {
     try await read { connection in
       // From each bound instance to the next: thousands of conversations may be bound.
@@ -134,6 +143,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Forgets an instance that will not return: its messages and unfinished sends are dropped.
   package func forget(instance: String) async throws {
     let time = now()
     try await commits.write { connection in
@@ -152,7 +162,8 @@ extension SQLiteStore {
     }
   }
 
-  package func unbind(_ conversation: ConversationKey, from session: String?) async throws {
+  /// - Parameter session: only where it still is this one; nil: whichever it is.
+  package func unbind(_ conversation: ConversationKey, from session: String? = nil) async throws {
     try await commits.write { connection in
       try connection.run(
         "DELETE FROM binding WHERE instance = ?1 AND conversation = ?2 AND (?3 IS NULL OR session = ?3)",

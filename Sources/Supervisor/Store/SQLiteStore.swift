@@ -6,8 +6,11 @@ internal import RelayConcurrency
 internal import RelayTransport
 package import RelayWire
 
-/// The store in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer, one
-/// reader.
+/// Everything that must survive, in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer,
+/// one reader.
+///
+/// A message is acknowledged only after a call here has returned: data that a call has stored is on the disk. The
+/// exceptions are named `schedule…`.
 package final class SQLiteStore: Sendable {
   /// The version of the tables that this program knows.
   package static var schemaVersion: Int { Schema.version }
@@ -23,9 +26,11 @@ package final class SQLiteStore: Sendable {
   /// - Parameters:
   ///   - now: seconds since 1970.
   ///   - logger: gets the failures of deferred writes, for which no caller waits.
+  ///   - damaged: called when a check of all pages, which runs beside the first reads and before the first write, finds
+  ///     damage: nothing is written then. `nil`: no check.
   package init(
     path: String, now: @escaping @Sendable () -> Double = { Date().timeIntervalSince1970 },
-    logger: Logger? = nil
+    logger: Logger? = nil, damaged: (@Sendable (StoreError) -> Void)? = nil
   ) throws(StoreError) {
     self.path = path
     self.now = now
@@ -40,6 +45,7 @@ package final class SQLiteStore: Sendable {
     } catch {
       throw StoreError(error, path: path)
     }
+    if let damaged { commits.check(damaged: damaged) }
   }
 
   /// Opens a database that nobody else has open, making or updating it as needed.

@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import FoundationEssentials
 internal import Glibc
 internal import RelayConcurrency
@@ -132,14 +133,21 @@ package struct StoredBackup: Sendable {
     replacement = DatabaseReplacement(of: database)
     do {
       try DatabaseReplacement.copy(file, to: replacement.building)
-      let isBackup =
-        try SQLiteConnection(path: replacement.building, creates: false).rows("PRAGMA user_version") { $0.integer(0) }
-        != [0]
-      guard isBackup else { throw StoreError("\(file) is no backup of pi-relayd") }
+      guard try Self.isOfRelay(replacement.building) else {
+        throw StoreError("\(file) is no backup of pi-relayd; name a file that pi-relayd backup wrote")
+      }
       try SQLiteStore.check(try SQLiteStore.prepare(replacement.building), replacement.building)
     } catch {
       replacement.discard()
       throw StoreError(error, path: file)
+    }
+  }
+
+  private static func isOfRelay(_ path: String) throws -> Bool {
+    do {
+      return try SQLiteConnection(path: path, creates: false).rows("PRAGMA user_version") { $0.integer(0) } != [0]
+    } catch let error as SQLiteError where error.kind == SQLITE_NOTADB {
+      return false
     }
   }
 

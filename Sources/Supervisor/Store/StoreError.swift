@@ -16,12 +16,6 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
   static let closed = StoreError("pi-relayd is stopping; nothing more is stored")
 
-  static func damaged(_ path: String, _ detail: String) -> StoreError {
-    StoreError(
-      "\(path) is damaged (\(detail)); nothing more is stored. Run: pi-relayd stop, then pi-relayd doctor --repair",
-      isLasting: true)
-  }
-
   init(_ error: any Error, path: String) {
     if let error = error as? StoreError {
       self = error
@@ -40,7 +34,9 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         "\(path): the disk failed (\(error.code): \(detail)); nothing more is stored. Look at the "
           + "disk, then run: pi-relayd restart --full", isLasting: true)
     case SQLITE_CORRUPT, SQLITE_NOTADB:
-      self = .damaged(path, detail)
+      self.init(
+        "\(path) is damaged (\(detail)); nothing more is stored. Run: pi-relayd stop, then pi-relayd doctor --repair",
+        isLasting: true)
     case SQLITE_READONLY, SQLITE_PERM:
       self.init("\(path) cannot be written: the file or its file system is read-only (\(detail))")
     case SQLITE_CANTOPEN:

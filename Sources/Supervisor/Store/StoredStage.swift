@@ -1,4 +1,4 @@
-internal import RelayModel
+package import RelayModel
 
 extension MessageStage {
   /// How it is written down. Never renumbered.
@@ -17,7 +17,7 @@ extension MessageStage {
   /// The stored end of the transcript before it.
   var entryBefore: String? { if case .dispatching(_, let position) = self { position.entry } else { nil } }
 
-  init(code: Int, session: String?, entryBefore: String?) throws {
+  package init(code: Int, session: String?, entryBefore: String?) throws {
     switch code {
     case 0: self = .received
     case 1: self = .handling

@@ -5,8 +5,9 @@ internal import RelayWire
 struct SessionFile {
   let id: String
   let path: String?
-  private(set) var entries: [OrderedJSON] = []
-  private(set) var lastEntry: String?
+  private var entries: [OrderedJSON] = []
+  /// Of the entries, in the same order.
+  private var ids: [String] = []
   private(set) var messageCount = 0
   private(set) var counts = Counts()
   private var written = 0
@@ -73,7 +74,7 @@ struct SessionFile {
         stored.type != "session"
       else { continue }
       entries.append(.raw(String(decoding: line, as: UTF8.self)))
-      lastEntry = entry
+      ids.append(entry)
       if let message = stored.message {
         messageCount += 1
         counts.add(message.role, bytes: line.count)
@@ -90,7 +91,7 @@ struct SessionFile {
       "type": "message", "id": .string(entry), "parentId": lastEntry.map(OrderedJSON.string) ?? .null,
       "timestamp": .string(Date().formatted(.iso8601)), "message": message,
     ])
-    lastEntry = entry
+    ids.append(entry)
     messageCount += 1
     counts.add(role, bytes: message.text.utf8.count)
     if role == "assistant" { persists = true }
@@ -115,11 +116,12 @@ struct SessionFile {
     written = entries.count
   }
 
+  var lastEntry: String? { ids.last }
+
   /// Entries after the one named, or all; nil when there is no such entry.
   func entries(since: String?) -> [OrderedJSON]? {
     guard let since else { return entries }
-    let marker = "\"id\":\(OrderedJSON.quoted(since))"
-    guard let index = entries.firstIndex(where: { $0.text.contains(marker) }) else { return nil }
+    guard let index = ids.lastIndex(of: since) else { return nil }
     return Array(entries[(index + 1)...])
   }
 }

@@ -2,11 +2,14 @@ import ControlServer
 import FoundationEssentials
 import Glibc
 import RelayConcurrency
+import RelayHome
+import RelayModel
 import RelayTransport
 import RelayWire
 import TestSupport
 
-/// Real relays on random walks, held against the model; a walk that fails is made as short as it can be and still fail.
+/// Real relays on random walks, each message of which is judged by `MessageLifecycle`; a walk that fails is made as short
+/// as it can be and still fail.
 package struct ModelDrill: Sendable {
   let library: String
 
@@ -73,7 +76,7 @@ package struct ModelDrill: Sendable {
     return "FAILED \(shortest)\n" + problems.map { "  \($0)" }.joined(separator: "\n")
   }
 
-  /// The faults that the model finds in one walk.
+  /// The faults of one walk.
   func problems(of walk: Walk) async throws -> [String] {
     let clock = try ShiftedClock()
     var problems: [String] = []
@@ -81,31 +84,56 @@ package struct ModelDrill: Sendable {
       config: Self.config, capabilities: KillDrill.capabilities(walk.platform),
       programs: Interposer.shifting(by: clock.file, library: library)
     ) { relay in
-      let model = Locked(RelayModel())
+      let script = Locked(Script())
+      let journal = try StageJournal(in: relay.home.database)
+      let step = Step(relay: relay, script: script, journal: journal, clock: clock)
       do {
         try await withDeadline(Self.limit, clock: ContinuousClock()) {
-          for event in walk.events { try await Step(relay: relay, model: model, clock: clock).take(event) }
-          try await Step(relay: relay, model: model, clock: clock).take(.settle)
+          for event in walk.events + [.settle] { try await step.take(event) }
         }
       } catch {
         problems.append("the walk did not end: \(error)")
       }
+      let given = AgentMemory.messages(of: relay)
+      problems += try await Self.unexplained(script.withLock { $0 }, journal, relay.messenger, given: given)
       let ledger = await Ledger(
-        model.withLock { $0.days }, relay.messenger, given: AgentMemory.messages(of: relay),
+        script.withLock { $0.days }, relay.messenger, given: given,
         // A message that has ended its messenger twice is set aside as it is, and said again with the mark.
         mayRepeat: walk.platform == .nothing || relay.log.contains { $0.contains("was set aside") },
         isInOrder: false, mayLeave: walk.lostReceipts)
-      problems += model.withLock { $0.problems } + ledger.lost + ledger.duplicated + ledger.problems
+      problems += ledger.lost + ledger.duplicated + ledger.problems
       if !problems.isEmpty { problems += relay.log.suffix(20).map { "| \($0)" } }
     }
     return problems
   }
+
+  /// Messages whose stages and ends no life explains.
+  private static func unexplained(
+    _ script: Script, _ journal: StageJournal, _ messenger: FakeMessenger, given: [String]
+  ) async throws -> [String] {
+    // Before the journal is read: each of these ends is stored by then.
+    let told = await messenger.told
+    let dialogs = await messenger.messages.filter { $0.role == .dialog }
+    let tags = Set(script.all.map(\.line.tag))
+    return try journal.histories().compactMap { key, history in
+      var history = history
+      history.told = told[key.id] ?? []
+      // The words of others, as of answers, may be those of several messages.
+      if tags.contains(key.id) {
+        history.acceptances = script.acceptances[key.id] ?? 0
+        history.decisions = dialogs.count { $0.history.contains { $0.contains(key.id) } }
+        history.entries = given.count { $0.contains(key.id) }
+      }
+      return LifecycleOracle.problem(in: history)
+    }
+  }
 }
 
-/// One event of a walk, carried out.
+/// Carries out the events of a walk.
 private struct Step {
   let relay: RelayFixture
-  let model: Locked<RelayModel>
+  let script: Locked<Script>
+  let journal: StageJournal
   let clock: ShiftedClock
 
   func take(_ event: Walk.Event) async throws {
@@ -113,18 +141,24 @@ private struct Step {
     switch event {
     case .say(let conversation, let kind): try await say(newLine(conversation, kind), conversation)
     case .repeated(let index):
-      let said = model.withLock { $0.all }
+      let said = script.withLock { $0.all }
       guard !said.isEmpty else { return }
       let (conversation, line) = said[index % said.count]
-      try await say(line, RelayModel.conversations.firstIndex(of: conversation) ?? 0)
+      try await say(line, Script.conversations.firstIndex(of: conversation) ?? 0)
     case .reordered(let conversation):
       let first = newLine(conversation, .words)
       let second = newLine(conversation, .words)
-      model.withLock { $0.swapLast(in: conversation) }
+      script.withLock { $0.swapLast(in: conversation) }
       for line in [second, first, second] { try await say(line, conversation) }
-    case .crash(.daemon): try await relay.killAndStart()
-    case .crash(let victim): try await KillDrill.kill(victim.programs, of: relay, unless: .seconds(1))
-    case .upgrade: try await upgrade()
+    case .crash(.daemon): try await relay.killAndStart { try journal.noteKilledDaemon() }
+    case .crash(let victim):
+      // An agent that is about to start is a guardian still.
+      if [.pi, .guardian].contains(victim) { try journal.note(.reason(.agentKilled)) }
+      try await KillDrill.kill(victim.programs, of: relay, unless: .seconds(1))
+    case .upgrade:
+      try journal.note(.upgradeBegan)
+      try await upgrade()
+      try journal.note(.upgradeEnded)
     case .refuse(let times, let tooFast):
       let failure = tooFast ? DeliveryFailure.rateLimited(retryAfter: 0.02) : .transient("reset by the platform")
       for method in [MessageSend.method, MessageEdit.method] {
@@ -146,20 +180,20 @@ private struct Step {
       try await KillDrill.kill(Victim.messenger.programs, of: relay, unless: .seconds(1))
     case .jump(let hours): clock.shift(bySeconds: hours * 3_600)
     case .settle:
-      for (conversation, line) in model.withLock({ $0.all }) {
+      for (conversation, line) in script.withLock({ $0.all }) {
         try await Day(conversation, lines: []).finish(line, messenger)
       }
     }
   }
 
   private func newLine(_ conversation: Int, _ kind: Day.Kind) -> Day.Line {
-    model.withLock { $0.newLine(in: conversation, kind) }
+    script.withLock { $0.newLine(in: conversation, kind) }
   }
 
   private func say(_ line: Day.Line, _ conversation: Int) async throws {
-    let day = Day(RelayModel.conversations[conversation], lines: [])
+    let day = Day(Script.conversations[conversation], lines: [])
     let stored = try await day.say(line, relay.messenger)
-    model.withLock { $0.noteReply(line.tag, stored: stored) }
+    if stored { script.withLock { $0.noteAcceptance(line.tag) } }
   }
 
   private func upgrade() async throws {

@@ -62,7 +62,7 @@ package struct Walk: Sendable, CustomStringConvertible {
     events.reduce(0) { sum, event in
       switch event {
       // The messenger dies of it.
-      case .crash(.daemon), .crash(.messenger), .loseReceipt: sum + RelayModel.conversations.count
+      case .crash(.daemon), .crash(.messenger), .loseReceipt: sum + Script.conversations.count
       case .doubt(let times): sum + times
       default: sum
       }
@@ -81,11 +81,11 @@ package struct Walk: Sendable, CustomStringConvertible {
   }
 }
 
-/// The rules that hold for a relay, whatever happens: small enough to be checked by reading.
-struct RelayModel {
+/// The messages that people have written on a walk.
+struct Script {
   private(set) var lines: [[Day.Line]] = [[], []]
-  private var acknowledged: Set<String> = []
-  private(set) var problems: [String] = []
+  /// How often a messenger was told that a message is new, by its tag.
+  private(set) var acceptances: [String: Int] = [:]
 
   static let conversations = ["c1", "c2"]
 
@@ -97,11 +97,7 @@ struct RelayModel {
     return line
   }
 
-  /// A message is stored once: who says it again is told so.
-  mutating func noteReply(_ tag: String, stored: Bool) {
-    if stored, acknowledged.contains(tag) { problems.append("\(tag) was stored again") }
-    acknowledged.insert(tag)
-  }
+  mutating func noteAcceptance(_ tag: String) { acceptances[tag, default: 0] += 1 }
 
   /// Two messages whose order of arrival is not that of their numbers.
   mutating func swapLast(in conversation: Int) {

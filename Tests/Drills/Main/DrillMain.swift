@@ -39,7 +39,7 @@ struct Kill: AsyncParsableCommand {
 
 struct Model: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Goes on random walks and holds each against a small model.")
+    abstract: "Goes on random walks and judges each message by the daemon's own state machine.")
 
   @Option(help: "How many walks.") var count = 1_000
   @Option(help: "Of the first walk; each that follows has the next.") var seed = UInt64.random(in: 1...999_999)

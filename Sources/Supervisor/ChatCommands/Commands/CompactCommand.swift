@@ -1,5 +1,3 @@
-internal import AgentSessions
-
 struct CompactCommand: ChatCommand {
   let name = "compact"
   let arguments: String? = "[what to keep]"

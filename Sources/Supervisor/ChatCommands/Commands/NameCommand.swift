@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import RelayText
 
 struct NameCommand: ChatCommand {

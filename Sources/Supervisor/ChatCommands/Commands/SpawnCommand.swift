@@ -1,4 +1,3 @@
-internal import RelayText
 internal import RelayWire
 
 struct SpawnCommand: ChatCommand {

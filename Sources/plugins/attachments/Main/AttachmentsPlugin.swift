@@ -7,10 +7,15 @@ import PluginSDK
   static let version = "0.1.0"
   static let kinds: [PluginKind] = [.service]
 
+  /// The plugin's part of relay.yaml.
   private struct Settings: Decodable {
+    /// The largest file that is read, in MiB, 1 to 100.
     var imageMegabytes: Int?
+    /// The size from which a text file is named and not included, in kB, 1 to 10,000.
     var textKilobytes: Int?
+    /// The limit of one download, in seconds, 1 to 600.
     var downloadSeconds: Int?
+    /// Fetch from private addresses, too, and over plain http.
     var allowPrivateAddresses: Bool?
   }
 

@@ -56,8 +56,8 @@ extension DiscordMessenger {
         return .some(try await backfill.messages(in: channel, after: watermark))
       } catch {
         host.log("channel \(channel): missed messages cannot be fetched: \(error.words)")
-        guard case .refused(let status, _, _) = error, status < 500, status != 401 else { return nil }
-        if status == 404 { try await gone(channel) }
+        guard error.isLasting else { return nil }
+        if case .refused(status: 404, _, _) = error { try await gone(channel) }
         return .some(nil)
       }
     }

@@ -72,7 +72,7 @@ extension DiscordMessenger {
     while true {
       do {
         return try await channels.conversation(of: data, isAddressed: isAddressed)
-      } catch .refused(let status, _, _) where status < 500 && status != 401 {
+      } catch  where error.isLasting {
         return nil
       } catch {
         host.log("the place of a message could not be looked up: \(error.words)")
@@ -123,10 +123,8 @@ extension DiscordMessenger {
   }
 
   private func acknowledge(_ message: MessageReceived) {
-    guard let reaction = settings.reactions?.accepted ?? DiscordSettings.Reactions.usual, !reaction.isEmpty else {
-      return
-    }
-    react(reaction, to: message.id, in: message.conversation.id)
+    guard let mark = (settings.reactions ?? MessageMarks()).afterStoring else { return }
+    react(mark, to: message.id, in: message.conversation.id)
   }
 
   func react(_ reaction: String, to message: String, in channel: String) {

@@ -87,16 +87,11 @@ extension DiscordMessenger {
   }
 
   package func settled(_ request: MessageSettled) async throws {
-    guard !request.message.hasPrefix("heartbeat:") else { return }
-    guard !request.message.hasPrefix("command:"), !request.message.hasPrefix("action:") else {
+    if request.isOfInteraction {
       do { return try await interactions.replies.close(request.message) } catch { throw error.asDeliveryFailure }
     }
-    let reaction: String? =
-      switch request.outcome {
-      case .answered, .handled: settings.reactions?.answered
-      case .failed, .stopped: settings.reactions?.failed
-      }
-    if let reaction, !reaction.isEmpty { react(reaction, to: request.message, in: request.conversation) }
+    guard let mark = settings.reactions?.after(request) else { return }
+    react(mark, to: request.message, in: request.conversation)
   }
 
   package func sendFile(_ request: FileSend) async throws -> Receipt {

@@ -1,17 +1,8 @@
+internal import MessengerKit
 internal import PluginSDK
 
 /// The plugin's part of relay.yaml.
 struct DiscordSettings: Decodable, Sendable {
-  struct Reactions: Decodable, Sendable {
-    static let usual: String? = "👀"
-
-    /// Put on a message once it is stored; empty: none.
-    var accepted: String?
-    /// Put on a message that has been answered, or has failed; absent: none.
-    var answered: String?
-    var failed: String?
-  }
-
   var token: String?
   /// Of servers, that are listened to, with the threads in them.
   var channels: [String]?
@@ -20,7 +11,8 @@ struct DiscordSettings: Decodable, Sendable {
   /// Direct messages, and commands used elsewhere, are this machine's: of several that share a token, one's.
   var dms: Bool?
   var proxy: String?
-  var reactions: Reactions?
+  /// Reactions with which the bot marks messages.
+  var reactions: MessageMarks?
   /// Another address of Discord's interface, for tests.
   var api: String?
 

@@ -1,5 +1,5 @@
 import Discord
 import PluginSDK
 
-// The program is the messenger; its code is in another target so that tests can import it.
+// The executable of the Discord plugin. The messenger itself is in a library, which tests import.
 @main extension DiscordMessenger {}

@@ -1,13 +1,13 @@
 import Formatter
 import PluginSDK
 
-/// Renders Markdown into messages of a platform's dialect and size, and tool calls into lines.
+/// Cuts Markdown into messages of a platform's size, with tables as aligned code blocks, and describes tool calls in a line each.
 @main struct FormatterPlugin: Plugin {
   static let name = "formatter"
   static let version = "0.1.0"
   static let kinds: [PluginKind] = [.service]
 
-  /// Dialects known here. Both show tables as aligned code blocks; `markdown` readers draw the rest themselves.
+  /// The dialects of platforms. They differ in the description of tool calls; Markdown other than tables stays as it was written.
   static let dialects = ["plain", "discord", "markdown"]
 
   init(_ host: Host) {}

@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import MessengerKit
 package import PluginSDK
-internal import RelayTransport
 
 /// The bot: passes messages on IRC to the host, and the host's messages to IRC.
 package actor IRCMessenger: Plugin {
@@ -37,11 +36,12 @@ package actor IRCMessenger: Plugin {
 
   /// Stays connected until cancelled.
   package func run() async throws {
-    try await StayingConnected.run(to: "IRC", problems) { try await self.live() }
+    try await StayingConnected.run(report: { await self.problems.take($0, of: "IRC") }) { try await self.live($0) }
   }
 
-  private func live() async throws -> ConnectionEnding {
+  private func live(_ isOfUse: @Sendable () -> Void) async throws -> ConnectionEnding {
     let connection = try await IRCConnection.open(settings)
+    isOfUse()
     self.connection = connection
     defer { self.connection = nil }
     host.log("connected as \(await connection.session.nick)")

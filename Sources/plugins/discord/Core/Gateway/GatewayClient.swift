@@ -1,8 +1,6 @@
 internal import MessengerHTTP
 internal import MessengerKit
-internal import RelayConcurrency
 internal import RelayHTTP
-internal import RelayTransport
 internal import RelayWire
 
 /// Stays connected to the gateway: resumes where that is possible, and identifies as rarely as it must.
@@ -12,7 +10,6 @@ actor GatewayClient {
   private static let pauseAfterRefusal: Duration = .seconds(3_600)
 
   private let rest: RESTClient
-  private let clock = LoopClock.shared
   private let handle: @Sendable (GatewayEvent) async throws -> Bool
   private let arrived: @Sendable (GatewayEvent) -> Void
   private let log: @Sendable (String) -> Void
@@ -21,11 +18,12 @@ actor GatewayClient {
   private(set) var obstacle: String?
   private static let catchingUp = "messages that were written while the bot was away are being fetched from Discord"
   private var session: GatewaySession?
-  private var backoff = ReconnectBackoff()
   private var connection: GatewayConnection?
   /// The text of the bot's activity.
   private var presence: String?
-  /// Connections in a row that were of no use.
+  /// The present connection has begun or resumed a session.
+  private var isGreeted = false
+  /// Connections since the last that was greeted.
   private var useless = 0
   /// Then the session is given up: its address may be gone for good.
   private static let maximumUseless = 5
@@ -54,104 +52,67 @@ actor GatewayClient {
   ///
   /// - Throws: errors of `handle`; without `problems`, permanent refusals of Discord.
   func run() async throws {
-    while !Task.isCancelled {
-      let began = clock.now
-      let (ending, useful) = try await connect()
-      switch ending {
-      case .fatal(let words):
-        session = nil
-        guard let problems else { throw WireError(.internalError, words) }
-        await problems.tellRefusal(words, again: Self.pauseAfterRefusal)
-        try await clock.sleep(for: Self.pauseAfterRefusal)
-        continue
-      case .identify, .identifyLater: session = nil
-      case .resume: break
-      }
-      useless = useful == nil ? useless + 1 : 0
-      if useless >= Self.maximumUseless { session = nil }
-      var delay = backoff.next(
-        after: useful.map { $0.duration(to: clock.now) }, jitter: Double.random(in: 0...1))
-      // https://discord.com/developers/docs/events/gateway#resuming
-      if ending == .identifyLater { delay = max(delay, .seconds(Double.random(in: 1...5))) }
-      log(
-        "the gateway's connection ended after \(began.duration(to: clock.now).forPeople); again in \(delay.forPeople)"
-      )
-      try await clock.sleep(for: delay)
+    try await StayingConnected.run(pauseAfterRefusal: Self.pauseAfterRefusal, report: { try await self.report($0) }) {
+      try await self.connect($0).connectionEnding(random: .random(in: 0...1))
     }
   }
 
-  private func connect() async throws -> (GatewayEnding, useful: LoopClock.Instant?) {
-    let socket: WebSocket
-    let start: GatewayConnection.Start
+  private func report(_ step: Reconnection.Step) async throws {
+    log("the gateway's connection ended; again in \(step.pause.forPeople)")
+    if let problems { return await problems.take(step) }
+    switch step.report {
+    case .nothing: break
+    case .problem(let words): await tell(words)
+    case .refusal(let words): throw WireError(.internalError, words)
+    }
+  }
+
+  private func connect(_ isOfUse: @escaping @Sendable () -> Void) async throws -> GatewayEnding {
+    if useless >= Self.maximumUseless { session = nil }
+    useless += 1
+    let socket = try await open()
+    let ending = try await live(socket, isOfUse)
+    if ending != .resume { session = nil }
+    return ending
+  }
+
+  /// - Throws: `ConnectionEnding`.
+  private func open() async throws -> WebSocket {
     do {
-      let url: String
-      if let session {
-        start = .resume(token: rest.settings.token, session)
-        url = session.resumeURL
-      } else {
-        start = .identify(token: rest.settings.token)
-        url = try await allowance()
-      }
-      socket = try await WebSocket.connect(request(url))
-    } catch let error as RESTError {
-      if case .refused(status: 401, _, _) = error { return (GatewayEnding(closedWith: 4004), nil) }
-      await tell("Discord cannot be asked for its gateway: \(error.words)")
-      return (.resume, nil)
+      let url = if let session { session.resumeURL } else { try await allowance() }
+      return try await WebSocket.connect(request(url))
     } catch let error as WebSocketError {
-      await tell("Discord's gateway cannot be reached: \(error)")
-      return (.resume, nil)
+      throw ConnectionEnding("Discord's gateway cannot be reached: \(error)")
     }
-    return try await live(socket, start)
   }
 
-  private func live(
-    _ socket: WebSocket, _ start: GatewayConnection.Start
-  ) async throws -> (GatewayEnding, useful: LoopClock.Instant?) {
-    let events = Mailbox<GatewayEvent>()
-    let waiting = Locked(0)
+  private func live(_ socket: WebSocket, _ isOfUse: @escaping @Sendable () -> Void) async throws -> GatewayEnding {
+    let token = rest.settings.token
     let connection = GatewayConnection(
-      socket, start, presence: presence, arrived: arrived, events: events, waiting: waiting)
+      socket, session.map { .resume(token: token, $0) } ?? .identify(token: token), presence: presence,
+      arrived: arrived, isOfUse: isOfUse)
     self.connection = connection
+    isGreeted = false
     defer { self.connection = nil }
-    return try await withThrowingTaskGroup(of: GatewayEnding?.self) { group in
-      group.addTask { [handle] in
-        // Every event that has come is handled before the next connection asks for what follows.
-        var isGreeted = false
-        while let event = await events.next() {
-          if event.name == "READY" { await self.beginCatchingUp() }
-          let isCaughtUp = try await handle(event)
-          if event.name == "READY" || event.name == "RESUMED" { isGreeted = true }
-          await self.keep(event.session, isWell: isGreeted && isCaughtUp)
-          waiting.withLock { $0 -= 1 }
-        }
-        return nil
-      }
-      group.addTask {
-        let ending = await connection.run()
-        events.close()
-        return ending
-      }
-      var ending = GatewayEnding.resume
-      // An event that cannot be handed over ends the connection, too.
-      while let one = try await group.next() { if let one { ending = one } }
-      return (ending, await connection.usefulSince)
+    return try await Arrivals.run(read: { await connection.run($0) }) { event in
+      try await self.take(event)
+      connection.handled()
     }
+  }
+
+  private func take(_ event: GatewayEvent) async throws {
+    if event.name == "READY", problems != nil { await tell(Self.catchingUp) }
+    let isCaughtUp = try await handle(event)
+    if event.name == "READY" || event.name == "RESUMED" { (isGreeted, useless) = (true, 0) }
+    session = event.session
+    // The connection is there, and what was missed has been handled.
+    if isGreeted, isCaughtUp { await tell(nil) }
   }
 
   /// Shows a text as the bot's activity, now and after every new connection.
   func show(presence text: String?) async {
     presence = text
     await connection?.show(presence: text)
-  }
-
-  /// - Parameter isWell: the connection is there, and what was missed has been handled.
-  private func keep(_ session: GatewaySession, isWell: Bool) async {
-    self.session = session
-    if isWell { await tell(nil) }
-  }
-
-  private func beginCatchingUp() async {
-    if problems != nil { await tell(Self.catchingUp) }
   }
 
   /// The problem, or `nil` once it is over.
@@ -170,19 +131,24 @@ actor GatewayClient {
     return request
   }
 
-  /// The gateway's address, once another IDENTIFY is allowed: past the day's budget Discord resets the token.
+  /// The gateway's address. Past the day's budget of connections Discord resets the token.
+  ///
+  /// - Throws: `ConnectionEnding`.
   private func allowance() async throws -> String {
-    while true {
-      let answer = try await rest.ask(.gateway)
-      guard let url = answer["url"]?.stringValue else {
-        throw RESTError.unreachable("it did not name the address of the gateway")
-      }
-      let limit = answer["session_start_limit"]
-      guard limit?["remaining"]?.intValue == 0, let wait = limit?["reset_after"]?.doubleValue else { return url }
-      await tell(
-        "no further connection is allowed for \(Duration(seconds: wait / 1_000).forPeople): this token has used up today's"
-      )
-      try await clock.sleep(for: .seconds(wait / 1_000))
+    let answer: JSONValue
+    do throws(RESTError) {
+      answer = try await rest.ask(.gateway)
+    } catch {
+      if case .refused(status: 401, _, _) = error { throw GatewayEnding(closedWith: 4004).connectionEnding(random: 0) }
+      throw ConnectionEnding("Discord cannot be asked for its gateway: \(error.words)")
     }
+    let limit = answer["session_start_limit"]
+    if limit?["remaining"]?.intValue == 0, let wait = limit?["reset_after"]?.doubleValue {
+      let pause = Duration.seconds(wait / 1_000)
+      throw ConnectionEnding(
+        "no further connection is allowed for \(pause.forPeople): this token has used up today's", leastPause: pause)
+    }
+    if let url = answer["url"]?.stringValue { return url }
+    throw ConnectionEnding("Discord cannot be asked for its gateway: it did not say where the gateway is")
   }
 }

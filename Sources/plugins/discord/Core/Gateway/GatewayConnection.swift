@@ -24,9 +24,9 @@ actor GatewayConnection {
   private let socket: WebSocket
   private let start: Start
   private let arrived: @Sendable (GatewayEvent) -> Void
-  private let events: Mailbox<GatewayEvent>
+  private let isOfUse: @Sendable () -> Void
   /// Events that have come and are not handled.
-  private let waiting: Locked<Int>
+  private let waiting = Locked(0)
   private let clock = LoopClock.shared
   private let inflater = GatewayInflater()
   private var session: GatewaySession?
@@ -38,19 +38,21 @@ actor GatewayConnection {
   /// Discord takes five changes in twenty seconds.
   private static let presencePause: Duration = .seconds(4)
   private let beats = Mailbox<Duration>()
-  /// When the session was begun or resumed.
-  private(set) var usefulSince: LoopClock.Instant?
+  /// The session was begun or resumed.
+  private var isGreeted = false
 
+  /// - Parameters:
+  ///   - arrived: called for each event as it comes; must not wait.
+  ///   - isOfUse: called when the session was begun or resumed.
   init(
     _ socket: WebSocket, _ start: Start, presence: String?, arrived: @escaping @Sendable (GatewayEvent) -> Void,
-    events: Mailbox<GatewayEvent>, waiting: Locked<Int>
+    isOfUse: @escaping @Sendable () -> Void
   ) {
     self.presence = presence
     self.arrived = arrived
+    self.isOfUse = isOfUse
     self.socket = socket
-    self.waiting = waiting
     self.start = start
-    self.events = events
     if case .resume(_, let session) = start {
       self.session = session
       sequence = session.sequence
@@ -58,11 +60,13 @@ actor GatewayConnection {
   }
 
   /// Runs until the connection has ended, or the task is cancelled: then the session stays open for who resumes it.
-  func run() async -> GatewayEnding {
+  ///
+  /// - Parameter post: called for each event, which is handled later.
+  func run(_ post: @Sendable (GatewayEvent) -> Void) async -> GatewayEnding {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.beat() }
       while let message = await socket.next() {
-        take(message)
+        take(message, post)
         if ending != nil { break }
       }
       beats.close()
@@ -75,17 +79,20 @@ actor GatewayConnection {
     return ending ?? GatewayEnding(closedWith: socket.closure?.code)
   }
 
-  private func take(_ message: WebSocket.Message) {
+  /// An event has been handled.
+  nonisolated func handled() { waiting.withLock { $0 -= 1 } }
+
+  private func take(_ message: WebSocket.Message, _ post: (GatewayEvent) -> Void) {
     do {
       guard let bytes = try inflater.take(message.bytes) else { return }
-      try take(GatewayPayload.read(bytes))
+      try take(GatewayPayload.read(bytes), post)
     } catch {
       // The stream cannot be followed from here; Discord sends it again from the last event that was handled.
       ending = .resume
     }
   }
 
-  private func take(_ payload: GatewayPayload) throws {
+  private func take(_ payload: GatewayPayload, _ post: (GatewayEvent) -> Void) throws {
     switch payload.operation {
     case .hello:
       guard let interval = payload.data?["heartbeat_interval"]?.intValue else { return }
@@ -95,7 +102,7 @@ actor GatewayConnection {
     case .heartbeatAcknowledged: isAcknowledged = true
     case .reconnect: ending = .resume
     case .invalidSession: ending = payload.data == true ? .resume : .identifyLater
-    case .dispatch: dispatch(payload)
+    case .dispatch: dispatch(payload, post)
     case .identify, .presence, .resume, nil: break
     }
   }
@@ -117,12 +124,13 @@ actor GatewayConnection {
     }
   }
 
-  private func dispatch(_ payload: GatewayPayload) {
+  private func dispatch(_ payload: GatewayPayload, _ post: (GatewayEvent) -> Void) {
     guard let number = payload.sequence, let name = payload.event else { return }
     sequence = number
     if name == "READY" { session = GatewaySession(ready: payload.data, sequence: number) }
     if name == "READY" || name == "RESUMED" {
-      usefulSince = clock.now
+      isGreeted = true
+      isOfUse()
       if name == "RESUMED", presence != nil { showPresence() }
     }
     session?.sequence = number
@@ -133,7 +141,7 @@ actor GatewayConnection {
     }
     let event = GatewayEvent(name: name, data: payload.data ?? .null, session: session)
     arrived(event)
-    events.post(event)
+    post(event)
     if count > Self.maximumWaiting { ending = .resume }
   }
 
@@ -154,7 +162,7 @@ actor GatewayConnection {
   }
 
   private func showPresence() {
-    guard usefulSince != nil, presenceTask == nil else { return }
+    guard isGreeted, presenceTask == nil else { return }
     let shown = presence
     // A connection that takes nothing is ending; the next one sends it again.
     try? send(.presence, Self.activity(shown))
@@ -179,7 +187,7 @@ actor GatewayConnection {
         ending = .resume
         return socket.drop()
       }
-      if usefulSince == nil, greeted.duration(to: clock.now) > Self.patience { return socket.drop() }
+      if !isGreeted, greeted.duration(to: clock.now) > Self.patience { return socket.drop() }
       isAcknowledged = false
       do { try sendHeartbeat() } catch { return socket.drop() }
       pause = interval

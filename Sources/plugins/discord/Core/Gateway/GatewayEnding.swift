@@ -1,3 +1,4 @@
+internal import MessengerKit
 internal import RelayHTTP
 
 /// The action to take after a connection to the gateway has ended.
@@ -28,6 +29,20 @@ enum GatewayEnding: Equatable {
     // An invalid sequence, a session that timed out; 1000 and 1001 end it, too.
     case 4007, 4009, 1000, 1001: self = .identify
     default: self = .resume
+    }
+  }
+
+  /// The ending as any messenger knows it. Discord ends good connections all the time, which is worth telling only where none
+  /// becomes of use any more.
+  ///
+  /// - Parameter random: 0…1, for the pause before the next session.
+  ///   https://discord.com/developers/docs/events/gateway#resuming
+  func connectionEnding(random: Double) -> ConnectionEnding {
+    let words = "Discord ends every connection to its gateway at once"
+    return switch self {
+    case .resume, .identify: ConnectionEnding(words, grace: .seconds(60))
+    case .identifyLater: ConnectionEnding(words, grace: .seconds(60), leastPause: .seconds(1 + 4 * random))
+    case .fatal(let words): ConnectionEnding(words, isRefusal: true)
     }
   }
 }

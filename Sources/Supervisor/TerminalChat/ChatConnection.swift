@@ -22,8 +22,8 @@ protocol ChatScreen: Sendable {
 
 /// A terminal's attachment to the daemon as a messenger: kept up while the daemon comes and goes, with what was not
 /// acknowledged said again.
-actor ChatConnection {
-  private let surroundings: CommandLineEnvironment
+package actor ChatConnection {
+  private let environment: ChatEnvironment
   private let client: String
   private let screen: any ChatScreen
   private var peer: JSONRPCConnection?
@@ -36,7 +36,6 @@ actor ChatConnection {
   private var nextMessage = 0
   private var nextShown = 0
   private var spool = ""
-  private let directory: String
   private let user: String
 
   static let conversation = "terminal"
@@ -47,16 +46,15 @@ actor ChatConnection {
   }
 
   /// Compares the name of an attached terminal with this process.
-  static func isOfThisProcess(_ instance: String) -> Bool { instance.hasSuffix("-\(ending)") }
+  package static func isOfThisProcess(_ instance: String) -> Bool { instance.hasSuffix("-\(ending)") }
 
   private static let ending = "\(getpid())-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
 
-  init(surroundings: CommandLineEnvironment, client: String, directory: String, screen: any ChatScreen) {
-    self.surroundings = surroundings
+  init(_ environment: ChatEnvironment, client: String, screen: any ChatScreen) {
+    self.environment = environment
     self.client = client
-    self.directory = directory
     self.screen = screen
-    user = surroundings.environment["USER"] ?? "you"
+    user = environment.variables["USER"] ?? "you"
   }
 
   private var capabilities: Capabilities {
@@ -74,7 +72,7 @@ actor ChatConnection {
   func run(reconnects: Bool) async {
     var backoff = ExponentialBackoff(from: .milliseconds(50), to: .seconds(2))
     while !Task.isCancelled {
-      if let peer = surroundings.connect() {
+      if let peer = environment.connect() {
         await serve(peer)
         if isAttached { backoff.reset() }
         peer.close()
@@ -162,7 +160,7 @@ actor ChatConnection {
     nextMessage += 1
     let id = "\(client)-\(nextMessage)"
     let message = MessageReceived(
-      id: id, conversation: Conversation(id: Self.conversation, directory: directory),
+      id: id, conversation: Conversation(id: Self.conversation, directory: environment.directory),
       sender: Sender(id: user, name: user), text: text, attachments: attachments.isEmpty ? nil : attachments)
     while true {
       try await waitUntilAttached()

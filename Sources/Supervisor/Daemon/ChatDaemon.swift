@@ -1,7 +1,7 @@
 internal import ControlServer
 internal import RelayModel
 import RelayTransport
-import RelayWire
+internal import TerminalChat
 
 /// The daemon that a chat talks to, and what becomes of it when the chat ends.
 struct ChatDaemon {

@@ -5,12 +5,8 @@ import RelayWire
 struct LocalFiles {
   let spoolFolder: String
 
-  struct Failure: Error, CustomStringConvertible {
+  struct Failure: Error, Equatable, CustomStringConvertible {
     let description: String
-
-    package init(description: String) {
-      self.description = description
-    }
   }
 
   /// The message of a line and its attachment, if it has one.
