@@ -4,7 +4,7 @@ import RelayStore
 import RelayTransport
 import RelayWire
 
-/// What it costs to acknowledge a message: through the daemon, and what the disk itself takes.
+/// The cost of acknowledging a message: through the daemon, and on the disk itself.
 enum Acknowledgement {
   private static let alone = 300
   private static let together = 3_000

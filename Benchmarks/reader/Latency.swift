@@ -63,7 +63,7 @@ enum Latency {
     say(#"{"type":"agent_settled"}"#)
   }
 
-  /// One end of a bare round trip: sends back what comes.
+  /// One end of a bare round trip: sends every line back.
   static func echo() {
     var bytes = [UInt8](repeating: 0, count: 300)
     while read(0, &bytes, 300) == 300 { _ = write(1, bytes, 300) }

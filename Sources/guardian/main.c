@@ -63,8 +63,8 @@ static void obey(char *line) {
     }
 }
 
-// A recorded group may be signalled only while its leader is the process that was recorded, or is gone while the
-// group lives on: the kernel gives a number that is in use as a group to no new process.
+// A recorded group may be signalled only while its leader is the recorded process, or while the group outlives its
+// leader: the kernel gives no new process a number that is in use as a group.
 static int signal_all(int number) {
     int reached = 0;
     for (size_t i = 0; i < count; i++) {

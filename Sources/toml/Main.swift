@@ -2,8 +2,8 @@ import FoundationEssentials
 import Glibc
 import TOMLKit
 
-/// Says what a TOML file holds as JSON. A program of its own: the parser comes with the C++ runtime, which a daemon that
-/// reads no TOML shall not carry.
+/// Prints a TOML file as JSON. A program of its own, because the parser needs the C++ runtime, which a daemon that
+/// reads no TOML does without.
 @main struct ReadTOML {
   static let largestFile = 1 << 20
 

@@ -7,7 +7,7 @@ import Testing
     let places = AgentSlots(maximum: 8, maximumStarting: 1)
     let first = try await places.enter(SlotRequest())
     await first.started()
-    // The session is closed while it starts: whoever notices gives everything back.
+    // The session is closed while it starts: every holder gives its slot back.
     await first.started()
     await first.release()
     await first.release()

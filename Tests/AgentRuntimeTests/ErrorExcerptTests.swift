@@ -22,12 +22,12 @@ import Testing
     #expect(excerpt(["Warning: No project session found with id 'x'; creating a new session."]).firstError == nil)
   }
 
-  @Test func `words that call themselves no error are shown where there are no others`() {
+  @Test func `words that do not look like an error are shown when there are no others`() {
     #expect(excerpt(["Warning: w", "cannot start today? ask again"]).firstError == "cannot start today? ask again")
     #expect(excerpt(["out of luck"]).firstError == "out of luck")
   }
 
-  @Test func `a crash is told by its error and not by the last line of its trace`() {
+  @Test func `a crash is reported by its error and not by the last line of its trace`() {
     let trace = [
       "file:///app/dist/modes/rpc/rpc-mode.js:599", "            throw new Error(\"x\");", "                  ^", "",
       "TypeError: Cannot read properties of null (reading 'id')", "    at handle (file:///app/rpc-mode.js:599:20)", "",
@@ -38,7 +38,7 @@ import Testing
         == "TypeError: Cannot read properties of null (reading 'id')")
   }
 
-  @Test func `a line is one line without control characters`() {
+  @Test func `control characters are removed from a line`() {
     #expect(excerpt(["Error: \u{1B}[31mred\u{7}"]).firstError?.contains("\u{1B}") == false)
   }
 }

@@ -17,7 +17,7 @@ import Testing
       clock: ContinuousClock(), text: { _ in })
   }
 
-  @Test func `an answer is heard after the events before it and before those behind it`() async throws {
+  @Test func `an answer is delivered after the events before it and before the events behind it`() async throws {
     let folder = try TemporaryFolder()
     let pi = try connection(
       """
@@ -42,7 +42,7 @@ import Testing
     await pi.stop()
   }
 
-  @Test func `who waits for an answer is told when nobody listens any more`() async throws {
+  @Test func `a caller that waits for an answer gets an error when the reader ends`() async throws {
     let folder = try TemporaryFolder()
     let pi = try connection(
       """

@@ -23,7 +23,7 @@ import Testing
     MessageKey(conversation: ConversationKey(instance: "m", conversation: conversation), id: "\(id)")
   }
 
-  @Test func `what waits is counted until it begins, and what an earlier daemon took is not refused`() {
+  @Test func `waiting messages are counted until they begin, and messages of an earlier daemon are not refused`() {
     let queue = queue { $0.maximumQueued = 2 }
     #expect(queue.admit(key(1), isKnown: false))
     #expect(queue.admit(key(2), isKnown: false))
@@ -36,7 +36,7 @@ import Testing
     #expect(queue.health(sessions: 2).contains("queue 0, oldest 0 s; 2 session(s), 2 at work; 0 timed out"))
   }
 
-  @Test func `latencies are reckoned from the last answers of each conversation`() {
+  @Test func `latencies are computed from the last answers of each conversation`() {
     let queue = queue { $0.latencyWindow = 100 }
     for id in 1...150 {
       _ = queue.admit(key(id), isKnown: false)
@@ -51,7 +51,7 @@ import Testing
     #expect(!queue.health(sessions: 0).contains("m:c"))
   }
 
-  @Test func `the oldest that waits, and what took too long`() {
+  @Test func `the oldest waiting message and the messages that took too long are reported`() {
     let queue = queue()
     _ = queue.admit(key(1), isKnown: false)
     clock.advance(by: .milliseconds(700))
@@ -64,8 +64,8 @@ import Testing
   }
 
   @Test(arguments: ["HEARTBEAT_OK", " `HEARTBEAT_OK`.\n", ""])
-  func `a heartbeat without news`(_ answer: String) { #expect(PeriodicCheck.isAllWell(answer)) }
+  func `a heartbeat without findings is not shown`(_ answer: String) { #expect(PeriodicCheck.isAllWell(answer)) }
 
   @Test(arguments: ["HEARTBEAT_OK, but the disk is full", "The disk is full."])
-  func `a heartbeat with news`(_ answer: String) { #expect(!PeriodicCheck.isAllWell(answer)) }
+  func `a heartbeat with findings is shown`(_ answer: String) { #expect(!PeriodicCheck.isAllWell(answer)) }
 }

@@ -106,7 +106,7 @@ private final class FakeHost: AssistantHost {
     clock.advance(by: time)
   }
 
-  @Test func `a session that was not used for the limit is closed, and its conversations learn of it`() async throws {
+  @Test func `a session that was unused for the limit is closed, and its conversations are told`() async throws {
     let host = FakeHost(conversations: [key])
     try await withSession(host) { fixture in
       await sweep(fixture.clock, after: Self.limit + .seconds(60))
@@ -116,7 +116,7 @@ private final class FakeHost: AssistantHost {
     }
   }
 
-  @Test func `a session whose conversations are not recovered is kept`() async throws {
+  @Test func `a session whose conversations are not recovered is not closed`() async throws {
     let host = FakeHost(conversations: nil)
     try await withSession(host) { fixture in
       for _ in 1...2 {
@@ -127,7 +127,7 @@ private final class FakeHost: AssistantHost {
     }
   }
 
-  @Test func `nothing is closed while the daemon drains`() async throws {
+  @Test func `no session is closed while the daemon drains`() async throws {
     let host = FakeHost(conversations: [key])
     try await withSession(host) { fixture in
       host.draining.withLock { $0 = true }

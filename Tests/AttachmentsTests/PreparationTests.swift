@@ -9,7 +9,7 @@ import Testing
 private typealias Attachment = RelayWire.Attachment
 
 @Suite struct FileKindTests {
-  @Test func `pictures are known by their bytes`() {
+  @Test func `images are recognised by their first bytes`() {
     #expect(FileKind.of([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1]) == .image(mime: "image/png"))
     #expect(FileKind.of([0xFF, 0xD8, 0xFF, 0xE0]) == .image(mime: "image/jpeg"))
     #expect(FileKind.of(Array("GIF89a…".utf8)) == .image(mime: "image/gif"))
@@ -44,7 +44,7 @@ private typealias Attachment = RelayWire.Attachment
     return folder
   }
 
-  @Test func `order is kept and every file is accounted for`() async throws {
+  @Test func `files stay in order and each is accounted for`() async throws {
     let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     let folder = try spool(["a": Array("first".utf8), "b": png, "sub/c": Array("second".utf8), "d": [0, 1]])
     let base = folder.path + "/spool/"
@@ -61,7 +61,7 @@ private typealias Attachment = RelayWire.Attachment
     )
   }
 
-  @Test func `text of 100 KB and pictures over the limit are mentioned`() async throws {
+  @Test func `text of 100 KB and images over the limit are mentioned by name only`() async throws {
     let folder = try spool([
       "t": [UInt8](repeating: 0x61, count: 100_000), "s": [UInt8](repeating: 0x61, count: 99_999),
     ])
@@ -78,7 +78,7 @@ private typealias Attachment = RelayWire.Attachment
     #expect(reply.text.contains("[Attached but not included: huge, 2 MiB — larger than 1 MiB]"))
   }
 
-  @Test func `nothing outside the spool folder is opened`() async throws {
+  @Test func `files outside the spool folder are not opened`() async throws {
     let folder = try spool(["a": Array("x".utf8)])
     symlink("/etc/passwd", folder.path + "/spool/link")
     symlink("/etc", folder.path + "/spool/dir")
@@ -92,7 +92,7 @@ private typealias Attachment = RelayWire.Attachment
     }
   }
 
-  @Test func `behind a proxy only listed hosts are fetched from`() async throws {
+  @Test func `behind a proxy files are fetched only from listed hosts`() async throws {
     let folder = try spool([:])
     let reply = try await prepare(
       [Attachment(id: "1", name: "n", url: "https://169.254.169.254/latest")], in: folder, proxy: "http://127.0.0.1:1")

@@ -52,7 +52,7 @@ import Testing
     #expect(try await run("list", "--all").output.count == 2)
   }
 
-  @Test func `a process that began later under the same id is another process`() async throws {
+  @Test func `a process that began later under the same process id is taken for another process`() async throws {
     let bridge = try FakeBridge(in: folder, #""processStartTime":1"#) { _, _ in }
     #expect(try await run("list").output == ["No active pi session bridges found."])
     #expect(!bridge.socket.isEmpty)
@@ -134,7 +134,9 @@ import Testing
       (["state"], "No matching active pi session bridge. Use `pi-bridge list`."),
       (["state", "--socket", "/nowhere"], "/nowhere: No such file or directory"),
     ] as [([String], String)])
-  func `a fault ends with 1 and says what it is`(arguments: [String], words: String) async throws {
+  func `a fault ends the command with 1 and a message that names the fault`(arguments: [String], words: String)
+    async throws
+  {
     let command = try await Command.run(
       Built.executable("pi-bridge"), arguments,
       environment: ["PI_BRIDGE_DIR": folder.path, "PATH": "/usr/bin:/bin"])
@@ -143,7 +145,7 @@ import Testing
     #expect(command.errors.joined(separator: "\n").contains(words), "\(command.errors)")
   }
 
-  @Test func `several bridges are listed and none is guessed`() async throws {
+  @Test func `several bridges are listed and none is chosen`() async throws {
     let one = try FakeBridge(in: folder, #""sessionName":"web","cwd":"/a""#) { request, send in
       send(FakeBridge.response(request))
     }
@@ -195,7 +197,7 @@ import Testing
     #expect(bridge.requests.count == 2)
   }
 
-  @Test func `wait gives up after its time and says so`() async throws {
+  @Test func `wait ends after its time limit with a message`() async throws {
     let bridge = try FakeBridge(in: folder) { request, send in
       send(FakeBridge.response(request, #"{"isIdle":false}"#))
     }
@@ -205,7 +207,7 @@ import Testing
     #expect(bridge.requests.count == 1)
   }
 
-  @Test func `tail shows text and tools without commands to the terminal`() async throws {
+  @Test func `tail shows text and tools without control sequences`() async throws {
     let bridge = try FakeBridge(in: folder) { request, send in
       send(FakeBridge.response(request, #"{"sessionName":"web","cwd":"/a","isIdle":true}"#))
       let events = [

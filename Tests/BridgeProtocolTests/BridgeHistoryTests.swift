@@ -17,14 +17,14 @@ import Testing
     return limits
   }
 
-  @Test func `the oldest events go when there are too many`() {
+  @Test func `the oldest events are dropped when there are too many`() {
     let limits = limits { $0.historyLimit = 3 }
     var history = history(3, limits: limits)
     #expect(history.append(.init(ref: 4, event: "even", time: 4, bytes: 1), limits: limits).map(\.ref) == [1])
     #expect(history.refs == [2, 3, 4])
   }
 
-  @Test func `the oldest events go when they are too large together and the newest stays whatever its size`() {
+  @Test func `the oldest events are dropped when they are too large together, and the newest is kept at any size`() {
     let limits = limits { $0.maxHistoryBytes = 250 }
     var history = history(3, limits: limits)
     #expect(history.refs == [2, 3])
@@ -50,13 +50,13 @@ import Testing
     #expect(history.select(.init(maxBytes: 1), limits: BridgeLimits()).entries.map(\.ref) == [10])
   }
 
-  @Test func `an answer holds no more events than history may`() {
+  @Test func `an answer holds no more events than the history may`() {
     let history = history(10)
     let selection = history.select(.init(limit: 99), limits: limits { $0.historyLimit = 4 })
     #expect(selection.entries.map(\.ref) == [7, 8, 9, 10])
   }
 
-  @Test func `nothing is selected of nothing`() {
+  @Test func `an empty history gives an empty answer`() {
     let selection = BridgeHistory().select(.init(), limits: BridgeLimits())
     #expect(selection == .init(entries: [], total: 0, isTruncated: false))
   }

@@ -71,12 +71,12 @@ import Testing
       "Error: since: yesterday is no ISO 8601 time; write it like 2026-05-21T08:00:00.000Z"
     ),
   ])
-  func `other lines are refused in words`(line: String, name: String, words: String) {
+  func `other lines are refused with a reason`(line: String, name: String, words: String) {
     #expect(read(line).name == name)
     #expect(read(line).request == .failure(BridgeRefusal(words)))
   }
 
-  @Test func `a line that is no JSON is refused without an id`() {
+  @Test func `a line that is not JSON is refused without an id`() {
     let command = read(#"{"id":"1","type":"#)
     #expect(command.id == nil)
     #expect(command.name == "parse")
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [JSONValue.string("a"), .integer(7), .null, .array([.bool(true)])])
-  func `an id of any kind comes back`(id: JSONValue) throws {
+  func `an id of any JSON kind is returned in the answer`(id: JSONValue) throws {
     let line = JSONCoding.encode(JSONValue.object(["id": id, "type": .string("ping")]))
     let command = line.withUnsafeBytes { BridgeCommand(line: $0) }
     let response = BridgeResponse(id: command.id, command: command.name, .success(nil)).line
@@ -106,7 +106,7 @@ import Testing
         == #"{"type":"response","success":false,"error":"Input line exceeds 1 MiB"}"# + "\n")
   }
 
-  @Test func `an envelope names the whole event's place only when there is one`() {
+  @Test func `an envelope names the file of the whole event only when there is one`() {
     var envelope = BridgeEnvelope(
       event: "turn_start", timestamp: BridgeTimestamp.text(1_779_321_600_007), data: Array("{}".utf8))
     #expect(

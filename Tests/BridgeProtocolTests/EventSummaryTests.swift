@@ -11,7 +11,7 @@ import Testing
     return (try JSONCoding.decode(JSONValue.self, from: summary.data), summary.isTruncated)
   }
 
-  @Test func `a text delta keeps its size and its beginning`() throws {
+  @Test func `a text delta is summed up by its size and its beginning`() throws {
     let (data, isTruncated) = try summary(
       #"{"type":"message_update","usage":{"input":0},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"ä\n😀x"}}"#,
       named: "message_update")
@@ -45,7 +45,7 @@ import Testing
         ]))
   }
 
-  @Test func `the end of a run gives the assistant's last text and never a tool's or a person's`() throws {
+  @Test func `the end of a run is summed up by the assistant's last text, never by a tool's or a person's`() throws {
     let (data, _) = try summary(
       #"""
       {"type":"agent_end","messages":[{"role":"user","content":[{"type":"text","text":"question"}]},{"role":"assistant","content":[{"type":"text","text":"first"},{"type":"text","text":"answer"},{"type":"toolCall","id":"1"},{"type":"text","text":" "}],"stopReason":"stop","usage":{"input":3}},{"role":"toolResult","content":[{"type":"text","text":"output"}]}],"willRetry":false}
@@ -69,7 +69,7 @@ import Testing
         ]))
   }
 
-  @Test func `another event passes whole up to the limit and is described beyond it`() throws {
+  @Test func `another event is passed on whole up to the limit and described above it`() throws {
     var limits = BridgeLimits()
     let event = #"{"type":"turn_end","message":{"role":"assistant"}}"#
     limits.maxEventBytes = event.utf8.count

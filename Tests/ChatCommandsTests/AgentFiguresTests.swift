@@ -20,7 +20,7 @@ import Testing
     ("current", ["Context: 1.5k of 20k tokens (7.5 %)", "Tokens: 2.9k in, 17 out; cost $0.003"]),
     ("cumulative", ["Tokens: 2.3k in, 17 out; cost $0.0023"]),
   ])
-  func `what pi was recorded to say is told in words`(dialect: String, expected: [String]) throws {
+  func `recorded figures of pi are shown in words`(dialect: String, expected: [String]) throws {
     let file = Self.transcripts.appending(path: "\(dialect)/07-queries.jsonl")
     let recorded = [UInt8](try Data(contentsOf: file)).split(separator: 0x0A).map(Array.init)
       .filter { String(decoding: $0, as: UTF8.self).contains(#""command":"get_session_stats""#) }
@@ -29,7 +29,7 @@ import Testing
     #expect(AgentFigures(thinkingLevel: nil, stats: stats).lines == expected)
   }
 
-  @Test func `a context that is not known is left out, and large numbers are short`() throws {
+  @Test func `an unknown context is left out, and large numbers are shortened`() throws {
     let data = #"""
       {"tokens":{"input":12345678,"output":999999,"cacheRead":45000,"cacheWrite":0,"total":1},"cost":12.345,
        "contextUsage":{"tokens":null,"contextWindow":200000,"percent":null}}

@@ -81,7 +81,7 @@ private final class FakeContext: CommandContext {
   }
 
   @Test(arguments: ["/status", "/stop", "/model x", "/name x", "/close"])
-  func `commands that need a session say how to come to one`(_ line: String) async {
+  func `commands that need a session say how to get one`(_ line: String) async {
     #expect(
       await run(line, FakeContext())
         == "There is no session here yet. Write something to begin one, or /sessions and /use.")
@@ -89,7 +89,8 @@ private final class FakeContext: CommandContext {
   }
 
   @Test(arguments: [("/steer go on", Config.Busy.steer), ("/followup go on", .followUp)])
-  func `words for the agent are submitted, and their message ends with them`(_ line: String, mode: Config.Busy) async {
+  func `text for the agent is submitted, and its command message ends with it`(_ line: String, mode: Config.Busy) async
+  {
     let context = FakeContext()
     #expect(await run(line, context) == "given")
     #expect(context.submitted.withLock { $0.map(\.0) } == ["go on"])
@@ -98,7 +99,7 @@ private final class FakeContext: CommandContext {
   }
 
   @Test(arguments: ["/steer", "/followup", "/compact"])
-  func `a command that ends its message by itself does so also without a prompt`(_ line: String) async {
+  func `a command that ends its own message does so also without a prompt`(_ line: String) async {
     let context = FakeContext()
     #expect(await run(line, context) == nil)
     #expect(context.ended.withLock { $0.count } == 1)
@@ -116,7 +117,7 @@ private final class FakeContext: CommandContext {
     #expect(opened.map(\.task) == ["fix it", nil])
   }
 
-  @Test func `a folder that is not admitted is refused alike whether it exists or not`() async {
+  @Test func `a folder that is not allowed is refused alike whether it exists or not`() async {
     let channel = FakeContext(kind: .channel, threads: true)
     let (there, absent) = (await run("/spawn --in /etc", channel), await run("/spawn --in /absent", channel))
     #expect(there?.replacing("/etc", with: "/absent") == absent)
@@ -124,7 +125,7 @@ private final class FakeContext: CommandContext {
     #expect(channel.opened.withLock { $0.isEmpty })
   }
 
-  @Test func `forwarded words and paths are no commands`() async {
+  @Test func `forwarded text and paths are not commands`() async {
     let context = FakeContext()
     var message = MessageReceived(
       id: "1", conversation: context.conversation, sender: Sender(id: "u", name: "U"), text: "/stop")
@@ -135,7 +136,7 @@ private final class FakeContext: CommandContext {
     #expect(await run("/unknown", context) == "not a command")
   }
 
-  @Test func `a message keeps the part that is for the agent`() {
+  @Test func `a message keeps the part that is meant for the agent`() {
     func prompt(_ text: String) -> String? {
       CommandLineText.prompt(
         of: MessageReceived(

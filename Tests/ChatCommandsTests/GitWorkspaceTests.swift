@@ -35,7 +35,7 @@ import Testing
       (["/proc/self/cgroup": "0::/system.slice/docker.service\n"], nil), (["/proc/self/cgroup": "0::/"], nil),
       ([:], nil),
     ] as [([String: String], String?)])
-  func `the kind of container is known by what it leaves`(files: [String: String], kind: String?) {
+  func `the kind of container is recognised by the files that it leaves`(files: [String: String], kind: String?) {
     #expect(Machine.container { files[$0] } == kind)
   }
 

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `a number that no session has chooses none`() async {
+  @Test func `a number without a session chooses no session`() async {
     let none = AddressableSessions(from: nil, among: [])
     for number in [Int.min, -1, 0, 1, Int.max] {
       guard case .none = await none.choose("\(number)") else {
@@ -51,7 +51,7 @@ import Testing
     #expect(menu.buttons == nil && menu.text.contains("/sessions 2 shows more."))
   }
 
-  @Test func `a button stands for a command, and a dialog's for none`() {
+  @Test func `a button of a menu stands for a command, and a dialog's button does not`() {
     #expect(SessionMenu.command(ofButton: "use:abc") == "/use abc")
     #expect(SessionMenu.command(ofButton: "sessions:2") == "/sessions 2")
     #expect(SessionMenu.command(ofButton: "disconnect:") == "/disconnect")
@@ -60,7 +60,7 @@ import Testing
 }
 
 @Suite struct NewSessionTests {
-  @Test func `name, folder, model and task are read, quotes heeded`() {
+  @Test func `name, folder, model and task are read from the command, with quotes respected`() {
     let wish = NewSession(#"fix it --in "/srv/my folder" --model big -- look  at -- this"#)
     #expect(wish.name == "fix it" && wish.folder == "/srv/my folder" && wish.model == "big")
     #expect(wish.task == "look  at -- this")
@@ -68,7 +68,7 @@ import Testing
     #expect(NewSession("-- task").name == nil)
   }
 
-  @Test func `only what really lies beneath a root is allowed`() throws {
+  @Test func `only folders that really lie beneath a root are allowed`() throws {
     let folder = FileManager.default.temporaryDirectory.path + "/pr-roots-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder + "/root/inner", withIntermediateDirectories: true)
     try FileManager.default.createDirectory(atPath: folder + "/root-not", withIntermediateDirectories: true)

@@ -23,11 +23,11 @@ import Testing
     #expect(throws: ContentError.outsideItsFolder) { try PreparedAttachments(reply(path), beneath: "/folder") }
   }
 
-  @Test func `an image that is not there is refused`() {
+  @Test func `a missing image is refused`() {
     #expect(throws: ContentError.unreadable) { try PreparedAttachments(reply("/folder/1"), beneath: "/folder") }
   }
 
-  @Test func `files are not prepared while no service is there, and text is split plainly`() async throws {
+  @Test func `without the services files are not prepared and text is split plainly`() async throws {
     let clock = ManualClock()
     let services = Services(home: HomeDirectory(path: "/nowhere"), clock: clock, logger: .lines { _ in })
     async let prepared = services.prepare(

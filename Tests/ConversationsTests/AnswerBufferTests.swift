@@ -6,7 +6,7 @@ import Testing
 @testable import Conversations
 
 @Suite struct AnswerBufferTests {
-  @Test func `a partial line is not lost where the finished message differs`() {
+  @Test func `a partial line is not lost when the finished message differs`() {
     let redaction = Redactor(["ACME-[0-9]{6}"])
     var answer = AnswerBuffer()
     answer.append("one\ntwo ACME-123456", through: redaction)
@@ -19,7 +19,7 @@ import Testing
     #expect(other.source == "half a line\n")
   }
 
-  @Test func `a growing answer is shown by whole lines, and never more than that`() {
+  @Test func `a growing answer is shown by whole lines only`() {
     let redaction = Redactor(["ACME-[0-9]{6}"])
     var answer = AnswerBuffer()
     for piece in ["first ACME-", "123", "456 li", "ne\nsecond AC"] { answer.append(piece, through: redaction) }
@@ -33,13 +33,13 @@ import Testing
     #expect(answer.source == "first [redacted] line\nsecond [redacted] end")
   }
 
-  @Test func `without patterns everything is shown as it comes`() {
+  @Test func `without patterns a growing answer is shown as it arrives`() {
     var answer = AnswerBuffer()
     answer.append("half a li", through: Redactor([]))
     #expect(answer.source == "half a li")
   }
 
-  @Test func `a fixed piece leaves the rest for the next message, with what must be reopened`() {
+  @Test func `a fixed piece leaves the rest, with the markup to reopen, for the next message`() {
     var answer = AnswerBuffer()
     answer.append("```\none\ntwo")
     answer.beginMessage(.init(key: "k", message: "m"), showing: "x", mark: "", grows: true)
@@ -66,7 +66,7 @@ import Testing
     #expect(answer.wantsEdit)
   }
 
-  @Test func `a text that could not be sent is not tried a third time; a longer one is marked`() {
+  @Test func `a text that could not be sent twice is not tried a third time, and a longer one is marked`() {
     var answer = AnswerBuffer()
     answer.append("one")
     #expect(answer.markForNew("one") == "")

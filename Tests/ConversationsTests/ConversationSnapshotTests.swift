@@ -6,7 +6,7 @@ import Testing
 @testable import Conversations
 
 @Suite struct ConversationSnapshotTests {
-  @Test func `the next program is given all that is under way`() throws {
+  @Test func `the next program gets everything that is in progress`() throws {
     let key = ConversationKey(instance: "i", conversation: "c")
     let sent = { (name: String) in MessageSender.Sent(key: "key-\(name)", message: name) }
     var answer = AnswerBuffer()

@@ -31,7 +31,7 @@ import Testing
     #expect(throttle.timerFired(4) == false)
   }
 
-  @Test func `the wait that the platform names holds for every change`() {
+  @Test func `the wait that the platform asks for applies to every change`() {
     var throttle = EditThrottle()
     #expect(throttle.pause(now: .seconds(5)) == .zero)
     #expect(throttle.postpone(by: .seconds(9), now: .seconds(5)) == .schedule(after: .seconds(9), number: 1))

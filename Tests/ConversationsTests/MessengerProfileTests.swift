@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [(nil, 3_800), (2_000, 1_900), (40, 50)])
-  func `the limit leaves room to spare`(longest: Int?, limit: Int) {
+  func `the limit of a piece is below that of the platform`(longest: Int?, limit: Int) {
     var capabilities = Capabilities()
     capabilities.maximumTextLength = longest
     let profile = profile(capabilities)
@@ -24,7 +24,7 @@ import Testing
     #expect(profile.fits(String(repeating: "a", count: 5 * limit), messages: 5))
   }
 
-  @Test func `the pace is the configured one, else that of the platform`() {
+  @Test func `the rate of edits is the configured one, else that of the platform`() {
     var capabilities = Capabilities()
     #expect(profile(capabilities).editInterval == MessengerProfile.defaultEditInterval)
     capabilities.minimumEditInterval = 1_200
@@ -32,7 +32,7 @@ import Testing
     #expect(profile(capabilities, interval: .seconds(3)).editInterval == .seconds(3))
   }
 
-  @Test func `answers grow only where messages can be changed and are to be streamed`() {
+  @Test func `answers grow only on platforms that can edit and with streaming on`() {
     var capabilities = Capabilities()
     #expect(!profile(capabilities).streams)
     #expect(!profile(capabilities).editsQuestions)

@@ -26,7 +26,7 @@ import Testing
       .event(.messageEnded(PiMessage(role: "assistant", text: "\(number)", stopReason: "stop", errorMessage: nil))))
   }
 
-  @Test func `tool calls go first, every message stays, and the gap is told once`() async throws {
+  @Test func `tool calls are dropped first, every message stays, and the gap is shown once`() async throws {
     var items: [OutputItem] = []
     for number in 0..<500 {
       for call in 0..<10 {
@@ -49,7 +49,7 @@ import Testing
     #expect(try #require(gaps.first) == [5_000 - shown, 0])
   }
 
-  @Test func `a growing message is shown in time although much waits: its timer stays, others go`() async {
+  @Test func `a growing message is shown in time although much output waits`() async {
     let calls = (0..<OutputBacklog.limit).map { number in
       OutputItem.output(.event(.toolStarted(id: "\(number)", name: "bash", arguments: .null)))
     }
@@ -58,7 +58,9 @@ import Testing
     #expect(timers == [.flush(7)])
   }
 
-  @Test func `a hundred thousand messages stay bounded; the newest are kept, and what settles things always`() async {
+  @Test func `a backlog of a hundred thousand messages stays bounded and keeps the newest messages and all endings`()
+    async
+  {
     let key = MessageKey(conversation: ConversationKey(instance: "m", conversation: "c"), id: "first")
     var items: [OutputItem] = [.output(.end(MessageEnd(of: key, .ran)))]
     for number in 0..<100_000 { items.append(message(number)) }

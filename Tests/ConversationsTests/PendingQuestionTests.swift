@@ -15,7 +15,7 @@ import Testing
       expires: nil)
   }
 
-  @Test func `a choice takes an option, its number, or words of one's own`() {
+  @Test func `a question with options takes an option, its number, or free text`() {
     let record = record(title: "Which?")
     #expect(record.read("1") == .answer(.value("Red"), label: "Red"))
     #expect(record.read(" 2. ") == .answer(.value("7 days"), label: "7 days"))
@@ -32,14 +32,14 @@ import Testing
     }
   }
 
-  @Test func `a button with a number that no question has is no longer valid`() {
+  @Test func `a button whose number no question has is no longer valid`() {
     let record = record("q", title: "Which?", ["a", "b"])
     for number in [Int.min, -1, 0, 3, Int.max] {
       #expect(record.read(button: number) == .unclear(hint: "That button is no longer valid."))
     }
   }
 
-  @Test func `a question of our own takes its options only`() {
+  @Test func `a question of the relay takes its options only`() {
     let record = record(title: "Run again?", ["Run again", "Drop"], isFromSupervisor: true)
     guard case .unclear(let hint) = record.read("perhaps later") else {
       Issue.record("it was taken for an answer")
@@ -49,7 +49,7 @@ import Testing
     #expect(record.question(in: "plain", through: Redactor([])).hasSuffix("\nReply with a number."))
   }
 
-  @Test func `the title is bold where the messenger has bold, whatever is in it`() {
+  @Test func `the title is bold on platforms that have bold, whatever the title contains`() {
     func title(_ text: String, in dialect: String = "discord") -> String {
       record(title: text, []).question(in: dialect, through: Redactor(["ACME_[0-9]+"]))
         .split(separator: "\n", omittingEmptySubsequences: false).dropLast().joined(separator: "\n")
@@ -63,7 +63,7 @@ import Testing
     #expect(title("") == "❓ ")
   }
 
-  @Test func `a question is looked through before it is cut`() {
+  @Test func `a question is redacted before it is cut`() {
     let redaction = Redactor(["ACME-[0-9]{6}"])
     let title = String(repeating: "x", count: 112) + " ACME-123456"
     let dialog = PiDialog(

@@ -8,7 +8,7 @@ import Testing
     conversation: ConversationKey(instance: "i", conversation: "c"), id: "1234567890")
   private let ann = Sender(id: "1", name: "Ann")
 
-  @Test func `a message is offered to be run again only where the button's id can name it`() {
+  @Test func `the button to run a message again is offered only when its id can name the message`() {
     var limits = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 15)
     #expect(RunAgainButton.rows(for: message, within: nil) == nil)
     #expect(RunAgainButton.rows(for: message, within: limits) == nil)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: ["again:1234567890", "again:", "again", "1234567890", "q:1"])
-  func `only its own button names the message`(id: String) {
+  func `only the button to run a message again names the message`(id: String) {
     let action = ActionInvoked(
       id: "a", conversation: Conversation(id: "c", kind: .dm), sender: ann, action: id, message: "m")
     let found = RunAgainButton.message(of: action, in: message.conversation)

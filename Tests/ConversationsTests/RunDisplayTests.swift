@@ -32,7 +32,7 @@ import Testing
     #expect((echo == nil) == isUnseen)
   }
 
-  @Test func `a run with a missing part is told once`() {
+  @Test func `a run with a missing part is reported once`() {
     var display = RunDisplay()
     #expect(display.endRun() == false)
     display.becomeIncomplete()

@@ -47,7 +47,7 @@ import Testing
   private let question = SessionEvent.dialogOpened(
     Question(PiDialog(id: "q", kind: .confirm, title: "Sure?"), origin: .agent), of: nil)
 
-  @Test func `an event goes to each conversation that is shown the session`() {
+  @Test func `an event goes to each conversation that watches the session`() {
     let trial = Trial()
     trial.subscriptions.watch("s1", key("all"), .everything)
     trial.subscriptions.watch("s1", key("own"), .ownRuns)
@@ -61,7 +61,7 @@ import Testing
     #expect(trial.takePosts() == ["all: again", "own: again"])
   }
 
-  @Test func `a conversation that begins to watch is asked what is open, once`() {
+  @Test func `a conversation that begins to watch is asked the open questions once`() {
     let trial = Trial()
     trial.subscriptions.tell("s1", question)
     #expect(trial.takePosts().isEmpty)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a session or a conversation that has gone is watched no more`(isSession: Bool) {
+  func `a closed session or a removed conversation has no subscription left`(isSession: Bool) {
     let trial = Trial()
     trial.subscriptions.watch("s1", key("one"), .everything)
     trial.subscriptions.watch("s1", key("two"), .everything)
@@ -100,7 +100,7 @@ import Testing
     #expect(trial.takePosts().isEmpty)
   }
 
-  @Test func `a view is handed over as it is`() {
+  @Test func `a subscription is handed over to the next program unchanged`() {
     let (before, after) = (Trial(), Trial())
     before.subscriptions.watch("s1", key("own"), .ownRuns)
     before.subscriptions.tell(

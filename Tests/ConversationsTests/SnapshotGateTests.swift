@@ -8,7 +8,7 @@ import Testing
     #expect(SnapshotGate().isQuiet(isAwaited: isAwaited, isEmpty: isEmpty) == isAwaited)
   }
 
-  @Test func `an end on its way to the disk postpones the snapshot`() {
+  @Test func `an end that is being stored postpones the snapshot`() {
     var gate = SnapshotGate()
     gate.endBegan()
     #expect(!gate.isQuiet(isAwaited: true, isEmpty: true))

@@ -9,7 +9,7 @@ import Testing
   private let sent = MessageSender.Sent(key: "k", message: "m")
 
   @Test(arguments: [false, true])
-  func `a tool that has ended is shown once, and its own message goes`(failed: Bool) {
+  func `a tool that has ended is shown once, and its progress message is removed`(failed: Bool) {
     var tools = ToolProgress()
     tools.startTool("1", call)
     #expect(tools.call("1") == call)
@@ -30,7 +30,7 @@ import Testing
     #expect(tools.takeFinished() == [FormatTool.Call(name: "read", arguments: .null)])
   }
 
-  @Test func `the end of a run forgets running tools, and turning away all of them`() {
+  @Test func `the end of a run forgets running tools, and leaving the session forgets all`() {
     var tools = ToolProgress()
     tools.startTool("1", call)
     _ = tools.endTool("2", name: "read", failed: false)

@@ -14,7 +14,7 @@ import Testing
     return .object(usual.merging(more) { $1 })
   }
 
-  @Test func `the bot's name is left out of what is written and of what it is changed to`() {
+  @Test func `the bot's name is left out of new and changed messages`() {
     let mention: [String: JSONValue] = ["mentions": [["id": "42"]]]
     let received = DiscordMessages.received(message("<@42> /stop", mention), in: place, me: "42")
     #expect(received?.text == "/stop" && received?.mention == true)
@@ -23,7 +23,7 @@ import Testing
     #expect(DiscordMessages.received(message("<@7> look", mention), in: place, me: "42")?.text == "<@7> look")
   }
 
-  @Test func `a reply to the bot addresses it, one to others does not`() {
+  @Test func `a reply to the bot addresses it, and a reply to others does not`() {
     let reply: (String) -> JSONValue = { self.message("yes", ["referenced_message": ["author": ["id": .string($0)]]]) }
     #expect(DiscordMessages.isAddressed(reply("42"), "42"))
     #expect(!DiscordMessages.isAddressed(reply("7"), "42"))

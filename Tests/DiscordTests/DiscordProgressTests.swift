@@ -10,7 +10,7 @@ import Testing
     return try #require(GatewaySession(ready: ready, sequence: sequence))
   }
 
-  @Test func `no session is kept to be resumed before everything missed has been fetched in every server`() throws {
+  @Test func `no session is kept for a resume before everything missed has been fetched in every server`() throws {
     var progress = DiscordProgress(DiscordState(["seen": [["a", "6"]]]))
     progress.saw(try session(1))
     progress.beganSession(servers: ["x", "y"])
@@ -22,7 +22,7 @@ import Testing
     #expect(progress.storable()["gateway"] != nil && progress.known.seen["a"] == "9")
   }
 
-  @Test func `what is under way comes again after a restart`() throws {
+  @Test func `messages in progress are delivered again after a restart`() throws {
     var progress = DiscordProgress(DiscordState(nil))
     for number in 1...5 { progress.saw(try session(number)) }
     progress.position.begin(4)

@@ -6,7 +6,7 @@ import Testing
 @testable import Discord
 
 @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers")) struct InteractionRepliesTests {
-  @Test func `an interaction is answered for fourteen minutes from its arrival, whatever time its id tells`()
+  @Test func `an interaction can be answered for fourteen minutes from its arrival, whatever time its id holds`()
     async throws
   {
     try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `an interaction that Discord knows no longer is asked for once`() async throws {
+  @Test func `an interaction that Discord no longer knows is asked for once`() async throws {
     try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
       let rest = RESTClient(.init(base: "http://127.0.0.1:\(discord.ports[1])", token: "the-token", proxy: nil))
       let replies = InteractionReplies(rest)

@@ -29,7 +29,7 @@ struct ModuleGraph {
   /// The longest way down from a target.
   private func height(_ name: String) -> Int { (imports[name] ?? []).map { height($0) + 1 }.max() ?? 0 }
 
-  /// A line for each target, those that import least first. An arrow that follows from others is left out.
+  /// A line for each target, those with the fewest imports first. Arrows that follow from others are left out.
   var picture: [String] {
     imports.keys.sorted { (height($0), $0) < (height($1), $1) }.map { name in
       let direct = imports[name] ?? []
@@ -82,7 +82,7 @@ private struct DeclaredTarget {
     return files
   }
 
-  @Test func `the picture of the modules is that of the package`() throws {
+  @Test func `the picture of the modules agrees with the package`() throws {
     let graph = try ModuleGraph(manifest: document("Package.swift"))
     #expect(graph.imports.count > 30)
     let blocks = try page().components(separatedBy: "```")

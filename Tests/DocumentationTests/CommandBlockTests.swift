@@ -58,7 +58,7 @@ private struct Block: Sendable {
     kinds.first { block.lines.first?.hasPrefix($0.key) == true }?.value
   }
 
-  @Test func `every block of commands is run here, or it is said why not`() throws {
+  @Test func `every block of commands is run here or says why not`() throws {
     let blocks = try Block.all().filter { $0.language == "sh" }
     #expect(blocks.count >= Self.kinds.count)
     for block in blocks { #expect(Self.kind(block) != nil, "\(block.document): \(block.text)") }
@@ -67,7 +67,7 @@ private struct Block: Sendable {
     }
   }
 
-  @Test func `the blocks of commands do what the documents say`() async throws {
+  @Test func `the blocks of commands do what the documents describe`() async throws {
     for block in try Block.all() where block.language == "sh" && Self.kind(block) == .runs {
       let folder = try TemporaryFolder()
       let environment = try prepare(folder)
@@ -113,14 +113,14 @@ private struct Block: Sendable {
   }
 
   /// The first block of the README, typed at a terminal.
-  @Test func `the conversation that the README shows is the one that is had`() async throws {
+  @Test func `the conversation in the README is the real one`() async throws {
     let block = try #require(try Block.all().first { $0.lines.first == "$ make run" })
     var groups: [(typed: String, shown: [String])] = []
     for line in block.lines.dropFirst() {
       if line.hasPrefix("› ") {
         groups.append((String(line.dropFirst(2)), []))
       } else if line.hasPrefix("   "), let before = groups[groups.count - 1].shown.popLast() {
-        // A long line goes on indented.
+        // A long line continues indented.
         groups[groups.count - 1].shown.append(before + line.dropFirst(2))
       } else {
         groups[groups.count - 1].shown.append(line)

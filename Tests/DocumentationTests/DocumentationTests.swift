@@ -40,7 +40,7 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     return text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("{\"jsonrpc\"") }
   }
 
-  @Test func `every example is what the code reads, and nothing in it is ignored`() throws {
+  @Test func `every example is valid input for the code, without unknown members`() throws {
     var methods: [JSONValue: any WireRequest.Type] = [:]
     for line in try examples() {
       let bytes = Array(line.utf8)
@@ -83,7 +83,7 @@ private func decodesReply<Request: WireRequest>(_ type: Request.Type, _ line: [U
     }
   }
 
-  @Test func `every section that the check of a plugin names is there`() throws {
+  @Test func `every section that the plugin check refers to exists`() throws {
     let headings = Set(
       try document("docs/plugin-protocol.md").split(separator: "\n").filter { $0.hasPrefix("#") }
         .map { String($0.drop { $0 == "#" || $0 == " " }) })

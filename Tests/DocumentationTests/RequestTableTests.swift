@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `every row's parameters and result are what the code reads`() throws {
+  @Test func `every row lists the parameters and the result that the code reads`() throws {
     for row in rows {
       let type = try #require(requests.first { $0.method == row.method }, "\(row.method)")
       try expect(try Form(row.params, names: names), row) { try readParams(type, $0) }
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `every request has a row, and one in each direction it goes`() {
+  @Test func `every request has one row in each direction in which it is sent`() {
     #expect(Set(rows.map(\.method)) == Set(requests.map { $0.method }))
     let twice = Dictionary(grouping: rows, by: \.method).filter { $0.value.count > 1 }.keys
     #expect(Set(twice) == [Ping.method])

@@ -82,7 +82,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `another person's assistant session is refused in the words for a session that is not there`()
+    @Test func `another person's assistant session is refused with the message for an unknown session`()
       async throws
     {
       try await Self.withOwnersSession { relay, owners in
@@ -113,8 +113,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a person returns to the assistant session of the own conversation, by the list's number`() async throws
-    {
+    @Test func `a person returns to the assistant session of the own conversation by the list's number`() async throws {
       try await Self.withOwnersSession { relay, _ in
         let owner = Sender(id: "u2", name: Self.ownersName)
         let guest = Sender(id: "u1", name: "Ann")
@@ -135,7 +134,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a conversation bound to a foreign assistant session by an earlier version talks to it no more`()
+    @Test func `a conversation bound to a foreign assistant session by an earlier version no longer reaches it`()
       async throws
     {
       try await Self.withOwnersSession { relay, owners in

@@ -25,18 +25,18 @@ extension EndToEnd.Sessions {
       #expect(answer.hasPrefix(expected))
     }
 
-    @Test func `an agent's command in a channel reaches it bare, asleep or awake`() async throws {
+    @Test func `an agent's command in a channel reaches it without an author, asleep or awake`() async throws {
       try await RelayFixture.run { relay in
         try await Self.expect("/tool", id: "1", at: relay, isAnswered: "The folder is empty.")
         try await Self.expect("/table", id: "2", at: relay, isAnswered: "Here is a table:")
-        // It has told its commands by now.
+        // The agent has reported its commands by now.
         _ = try await Self.say("/help", id: "3", at: relay)
         try await Self.expect("/tool", id: "4", at: relay, isAnswered: "The folder is empty.")
         try await Self.expect("/ping", id: "5", at: relay, isAnswered: "✓ Done. The agent gave no answer.")
       }
     }
 
-    @Test func `a skill or a template goes as typed, a quotation before it is left out`() async throws {
+    @Test func `a skill or a template is passed as typed, and a quotation before it is left out`() async throws {
       try await RelayFixture.run { relay in
         try await Self.expect("/skill:x now", id: "1", at: relay, isAnswered: "You wrote: /skill:x now")
         let quote = QuotedMessage(id: "0", sender: "Bob", text: "another's words")
@@ -49,7 +49,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `paths, forwarded words and what the agent does not know keep their author`() async throws {
+    @Test func `paths, forwarded text and unknown commands keep their author`() async throws {
       try await RelayFixture.run { relay in
         try await Self.expect("/etc/hosts is odd", id: "1", at: relay, isAnswered: "You wrote: [Ann]: /etc/hosts")
         try await Self.expect(
@@ -60,7 +60,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message that waits is edited into a command that reaches the agent bare`() async throws {
+    @Test func `a waiting message is edited into a command that reaches the agent without an author`() async throws {
       try await RelayFixture.run { relay in
         let place = Conversation(id: "c1", kind: .channel)
         _ = try await relay.messenger.say("/slow 60", id: "1", kind: .channel)

@@ -53,7 +53,7 @@ extension EndToEnd.Sessions {
       return await relay.messenger.texts(in: place).last { $0.contains(text) } ?? ""
     }
 
-    @Test func `each message begins anew, save the owner's, in a folder and with settings of their own`() async throws {
+    @Test func `each message but the owner's gets a new session, with a folder and settings of its own`() async throws {
       let root = try Self.makeRoot()
       defer { try? FileManager.default.removeItem(atPath: root) }
       let config = Self.config("directory: \(root)/data, sessionDirectory: \(root)/kept, owner: u2")
@@ -81,7 +81,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a conversation is remembered for its time, over restarts, and no longer`() async throws {
+    @Test func `a conversation is remembered for its time, also over restarts, and no longer`() async throws {
       let root = try Self.makeRoot()
       defer { try? FileManager.default.removeItem(atPath: root) }
       let config = Self.config("sessionDirectory: \(root), sessionTimeoutSeconds: 3600, sweepSeconds: 0")
@@ -97,7 +97,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `where each message begins anew, the owner's chat is kept for as long as it is wanted`() async throws {
+    @Test func `with a new session for each message the owner's session is kept as long as configured`() async throws {
       let root = try Self.makeRoot()
       defer { try? FileManager.default.removeItem(atPath: root) }
       let config = Self.config("sessionDirectory: \(root), sessionTimeoutSeconds: 0, sweepSeconds: 1, owner: u2")
@@ -117,7 +117,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what has timed out is swept away, in memory and on disk, and nothing else`() async throws {
+    @Test func `sessions past their time are removed from memory and disk, and no others`() async throws {
       let root = try Self.makeRoot()
       defer { try? FileManager.default.removeItem(atPath: root) }
       let left = "\(root)/\(UUID().uuidString.lowercased())"
@@ -143,7 +143,8 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `where as many wait as may, the person is told to try later, and the log knows`() async throws {
+    @Test func `at the limit of waiting messages the person is told to try later, and the log has a line`() async throws
+    {
       let config = Self.config("maximumQueued: 1, workers: 1, healthSeconds: 1")
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("/slow 30", id: "1", in: "c1")
@@ -171,7 +172,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `where several talk, only what is meant for the bot is heard`() async throws {
+    @Test func `in a conversation of several people only messages for the bot are answered`() async throws {
       let config = Self.config("sessionTimeoutSeconds: 60", conversations: "channel: {use: assistant}")
       try await RelayFixture.run(config: config) { relay in
         let place = Conversation(id: "c1", kind: .channel)
@@ -187,7 +188,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `the heartbeat's findings reach the owner, through the owner's own session`() async throws {
+    @Test func `findings of the heartbeat reach the owner through the owner's own session`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.directMessages = true
       let config = Self.config("heartbeatSeconds: 3, owner: u2")
@@ -209,7 +210,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a finding is kept where as many messages wait as may`() async throws {
+    @Test func `a finding is kept at the limit of waiting messages`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.directMessages = true
       let config = Self.config("heartbeatSeconds: 2, owner: u2, maximumQueued: 1")

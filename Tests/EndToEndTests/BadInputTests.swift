@@ -34,7 +34,7 @@ extension EndToEnd.Operation {
       for part in parts { #expect(command.errors.first?.contains(part) == true, "\(command.errors)") }
     }
 
-    @Test func `a home that is no folder, or cannot be made, is named`() async throws {
+    @Test func `a home that is not a folder, or cannot be made, is named`() async throws {
       let file = try scratch.write("file", "")
       expectRefusal(try await relay(["start"], home: file), "\(file) is not a folder; move it away")
       expectRefusal(try await relay(["start"], home: file + "/home"), "\(file)/home cannot be made", "Not a directory")
@@ -48,14 +48,14 @@ extension EndToEnd.Operation {
       expectRefusal(try await relay(["start"], home: home), "\(home) belongs to another user; set PI_RELAY_HOME")
     }
 
-    @Test func `a path too long for a socket is named with its length`() async throws {
+    @Test func `a path too long for a socket is reported with its length`() async throws {
       let home = scratch.path + "/" + String(repeating: "x", count: 120)
       expectRefusal(
         try await relay(["start"], home: home), "control.sock", "\(home.utf8.count + 17) bytes",
         "set PI_RELAY_HOME to a shorter path")
     }
 
-    @Test func `a configuration that cannot be read is not taken for none`() async throws {
+    @Test func `a configuration that cannot be read is not treated as missing`() async throws {
       let home = scratch.path + "/home"
       try HomeDirectory(path: home).prepare()
       symlink("relay.yaml", home + "/relay.yaml")
@@ -65,7 +65,7 @@ extension EndToEnd.Operation {
       expectRefusal(try await relay(["start"]), "\(home)/relay.yaml cannot be read", status: 3)
     }
 
-    @Test func `wrong YAML is named by file, line and column`() async throws {
+    @Test func `invalid YAML is reported with file, line and column`() async throws {
       let home = scratch.path + "/home"
       try HomeDirectory(path: home).prepare()
       try scratch.write("home/relay.yaml", "messengers:\n  fake: [\n")
@@ -86,7 +86,7 @@ extension EndToEnd.Operation {
       return folder + "/pi-relayd"
     }
 
-    @Test func `with neither pi nor the demo agent a message is answered by what is missing`() async throws {
+    @Test func `without pi and the demo agent the answer names what is missing`() async throws {
       let said = try await relay(
         ["chat", "--standalone"], input: "hello\n", program: try daemon(with: []))
       #expect(said.exit == .exited(1))
@@ -96,14 +96,14 @@ extension EndToEnd.Operation {
           + "npm install -g @earendil-works/pi-coding-agent", "\(said.errors)")
     }
 
-    @Test func `a script of several lines ends where the agent does not start`() async throws {
+    @Test func `a script of several lines ends when the agent does not start`() async throws {
       let said = try await relay(
         ["chat", "--standalone"], input: "hello\nand more\n", program: try daemon(with: []))
       #expect(said.exit == .exited(1))
       #expect(said.errors.contains { $0.hasPrefix("❌ there is no agent to run") }, "\(said.errors)")
     }
 
-    @Test func `without a guardian nothing is started, since nothing would be cleaned up`() async throws {
+    @Test func `without a guardian nothing is started, because nothing would be cleaned up`() async throws {
       let folder = scratch.path + "/bin"
       let daemon = try daemon(with: [])
       unlink(folder + "/pi-relay-guardian")
@@ -115,7 +115,7 @@ extension EndToEnd.Operation {
       try scratch.write("pi/pi", script, executable: true)
     }
 
-    @Test func `pi without a key makes room for the demo agent, which says so`() async throws {
+    @Test func `pi without a key is replaced by the demo agent, which says so`() async throws {
       try installPi("#!/bin/sh\nexec \(Built.executable("pi-relay-demo-agent")) --without-key \"$@\"\n")
       let said = try await relay(
         ["chat", "--standalone"], path: "\(scratch.path)/pi:/usr/bin:/bin", input: "hello\n")
@@ -124,7 +124,7 @@ extension EndToEnd.Operation {
       #expect(said.output.contains("You wrote: hello"))
     }
 
-    @Test func `a script gets the answer alone on standard output, and reads of the demo agent once`() async throws {
+    @Test func `a script gets only the answer on standard output, and one notice of the demo agent`() async throws {
       let first = try await relay(["chat", "--standalone"], input: "hello\n")
       #expect(first.output.first == "You wrote: hello", "\(first.output)")
       #expect(first.errors.contains { $0.hasPrefix("This is the demo agent") }, "\(first.errors)")
@@ -136,7 +136,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a pi whose interpreter is missing is named, with the demo agent in its place`() async throws {
+    @Test func `a pi whose interpreter is missing is named, and the demo agent replaces it`() async throws {
       try installPi("#!/no/such/node\n")
       let said = try await relay(
         ["chat", "--standalone"], path: "\(scratch.path)/pi:/usr/bin:/bin", input: "hello\n")
@@ -148,7 +148,7 @@ extension EndToEnd.Operation {
         }, "\(said.errors)")
     }
 
-    @Test func `a configured pi that is not there is an error, not a demo`() async throws {
+    @Test func `a configured pi that is missing is an error, without a demo agent`() async throws {
       try HomeDirectory(path: scratch.path + "/home").prepare()
       try scratch.write("home/relay.yaml", "pi: {executable: /no/such/pi}\n")
       let said = try await relay(["chat", "--standalone"], input: "hello\n")
@@ -156,7 +156,7 @@ extension EndToEnd.Operation {
       #expect(said.errors.last == "❌ pi.executable names /no/such/pi, which does not exist; correct relay.yaml")
     }
 
-    @Test func `a plugin that is a folder, a text or without its interpreter is named, and the others run`()
+    @Test func `a plugin that is a folder, a text or lacks its interpreter is named, and the others run`()
       async throws
     {
       try await RelayFixture.run { relay in
@@ -177,10 +177,10 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a terminal that has stopped holds up nothing but its own lines`() async throws {
+    @Test func `a stopped terminal delays nothing but its own lines`() async throws {
       let home = HomeDirectory(path: scratch.path + "/home")
       try home.prepare()
-      // Far more than a pipe holds, each life of it.
+      // Each process writes far more than a pipe holds.
       try scratch.write(
         "home/plugins/x-noisy", "#!/bin/sh\nfor i in $(seq 19); do printf '%04000d\\n' $i; done\n", executable: true)
       try scratch.write("home/relay.yaml", "restart: {failingCount: 1000000, firstDelayMilliseconds: 0}\n")
@@ -203,7 +203,7 @@ extension EndToEnd.Operation {
       for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) }
     }
 
-    @Test func `a removed plugin folder is noticed again when it is back`() async throws {
+    @Test func `a restored plugin folder is noticed again`() async throws {
       try await RelayFixture.run { relay in
         let plugins = relay.home.plugins
         try FileManager.default.removeItem(atPath: plugins)
@@ -229,7 +229,8 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a script's question is cancelled and told, its failure has its reason, and silence is a wrong use`()
+    @Test
+    func `a script's question is cancelled with a notice, its failure has a reason, and silence is a usage error`()
       async throws
     {
       func ask(_ text: String) async throws -> (Command, JSONValue) {
@@ -249,7 +250,7 @@ extension EndToEnd.Operation {
       #expect(try await relay(["chat", "--standalone", "--json"], input: "\n").exit == .exited(64))
     }
 
-    @Test func `setup writes what a messenger needs, changes no file of the person's, and the result is taken`()
+    @Test func `setup writes what a messenger needs, leaves the person's file alone, and the result is valid`()
       async throws
     {
       let home = scratch.path + "/home"
@@ -271,7 +272,7 @@ extension EndToEnd.Operation {
       #expect(try await relay(["config", "check"]).exit == .exited(0))
     }
 
-    @Test func `a disk that is full for logs is told, and everything else goes on`() async throws {
+    @Test func `a disk that is full for logs is reported, and everything else continues`() async throws {
       try await RelayFixture.run { relay in
         for name in ["x-floods", "pi-relayd"] {
           unlink(relay.home.log(name))

@@ -13,7 +13,7 @@ extension EndToEnd.Sessions {
             conversations: {dm: {use: control}}
       """
 
-    @Test func `nobody is told to write where writing begins nothing`() async throws {
+    @Test func `people are not asked to write in conversations where writing begins no session`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         for (number, text) in [
           "hello", "/sessions", "/use", "/status", "/stop", "/compact", "/model", "/name x", "/close",
@@ -37,7 +37,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `where writing begins a session, people are told so`() async throws {
+    @Test func `people are asked to write in conversations where writing begins a session`() async throws {
       try await RelayFixture.run { relay in
         for (number, text) in ["/sessions", "/status"].enumerated() {
           try await relay.messenger.say(text, id: "\(number)")
@@ -47,7 +47,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what a person typed elsewhere is shown as the user's words`() async throws {
+    @Test func `text that a person typed elsewhere is shown as the user's words`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         try await relay.messenger.say("/new shared", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")

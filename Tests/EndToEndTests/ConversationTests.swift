@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd.Sessions {
   @Suite struct ConversationTests {
-    @Test func `an answer arrives although a terminal title stands before each of the agent's lines`() async throws {
+    @Test func `an answer arrives although a terminal title precedes each of the agent's lines`() async throws {
       try await RelayFixture.run(agentFilter: #"sed -u 's/^/\x1b]0;pi\x07/'"#) { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -14,7 +14,9 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test(arguments: ["current", "cumulative"]) func `a message goes in and the answer streams out`(dialect: String)
+    @Test(arguments: ["current", "cumulative"]) func `a message reaches the agent and the answer streams out`(
+      dialect: String
+    )
       async throws
     {
       try await RelayFixture.run(agent: ["--dialect", dialect]) { relay in
@@ -30,7 +32,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what is to be redacted is found before words are cut`() async throws {
+    @Test func `secrets are redacted before text is cut`() async throws {
       let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config, isOldAgent: true) { relay in
         try FileManager.default.removeItem(atPath: relay.scratch.path + "/old-agent")
@@ -43,7 +45,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what is to be redacted is taken out of a thread's title`() async throws {
+    @Test func `secrets are redacted from a thread's title`() async throws {
       let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       var capabilities = FakeMessenger.usual
       capabilities.threads = true
@@ -54,7 +56,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message withdrawn before it ran is not shown to others as a run that was stopped`() async throws {
+    @Test func `a message withdrawn before it ran is not shown to others as a stopped run`() async throws {
       try await RelayFixture.run(isOldAgent: true) { relay in
         try FileManager.default.removeItem(atPath: relay.scratch.path + "/old-agent")
         try await relay.messenger.say("/new shared", id: "1")
@@ -72,7 +74,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what is to be redacted is shown at no time`() async throws {
+    @Test func `secrets are never shown, not even while an answer grows`() async throws {
       let config = RelayFixture.defaultConfig + "\ndelivery: {redact: ['ACME-[0-9]{6}']}\n"
       try await RelayFixture.run(config: config) { relay in
         for (number, text) in ["note ACME-123456 twice", "/slow 90 ACME-654321", "/select 60000 ACME-777777"]
@@ -93,7 +95,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `the same message twice is stored and answered once`() async throws {
+    @Test func `a repeated message is stored and answered once`() async throws {
       try await RelayFixture.run { relay in
         #expect(try await relay.messenger.say("hello", id: "1").stored)
         #expect(try await relay.messenger.say("hello", id: "1").stored == false)
@@ -117,7 +119,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `messages for a busy agent wait their turn and say so`() async throws {
+    @Test func `messages for a busy agent wait their turn with a notice`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 100", id: "1")
         try await relay.messenger.say("second", id: "2")
@@ -164,7 +166,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `tools are summed up, images come only when asked for, failures are told`() async throws {
+    @Test func `tools are summed up, images come only on request, and failures are shown`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/tool", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -175,7 +177,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a retry of an older pi is not taken for the end`() async throws {
+    @Test func `a retry of an older pi does not count as the end of the run`() async throws {
       try await RelayFixture.run(agent: ["--dialect", "cumulative"]) { relay in
         try await relay.messenger.say("/retry", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -192,7 +194,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `final output comes whole, without edits`() async throws {
+    @Test func `without streaming the final output comes whole, without edits`() async throws {
       let config = RelayFixture.defaultConfig + "\n      output: final"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("/slow 10", id: "1")
@@ -202,7 +204,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `rate limits and passing faults delay a message, they do not lose it`() async throws {
+    @Test func `rate limits and temporary failures delay a message and do not lose it`() async throws {
       try await RelayFixture.run { relay in
         await relay.messenger.fail(
           MessageSend.method,
@@ -215,7 +217,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `pictures and text files reach the agent, other files are named`() async throws {
+    @Test func `images and text files reach the agent, and other files are named`() async throws {
       try await RelayFixture.run { relay in
         await relay.messenger.wait { $0.lastInitialize != nil }
         let spool = try #require(await relay.messenger.lastInitialize?.spoolDir)
@@ -251,7 +253,7 @@ extension EndToEnd.Sessions {
 
 extension EndToEnd.Sessions {
   @Suite struct AuthorisationTests {
-    @Test func `a stranger gets nothing but a refusal, once`() async throws {
+    @Test func `a stranger gets one refusal and nothing else`() async throws {
       try await RelayFixture.run { relay in
         for id in 1...5 {
           let reply = try await relay.messenger.say("let me in", id: "\(id)", from: "mallory")
@@ -267,7 +269,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `an empty list admits nobody and says so`() async throws {
+    @Test func `an empty list admits nobody, with a warning`() async throws {
       try await RelayFixture.run(config: "messengers: {fake: {default: {}}}") { relay in
         let reply = try await relay.messenger.say("hello", id: "1")
         #expect(!reply.stored)
@@ -275,7 +277,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `everyone must be written out and is said at every start`() async throws {
+    @Test func `admission of everyone has to be written out and is mentioned at every start`() async throws {
       try await RelayFixture.run(config: "messengers: {fake: {default: {auth: {everyone: true}}}}") { relay in
         try await relay.messenger.say("hello", id: "1", from: "anybody")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -283,7 +285,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a question in a session that was left is told where its message came from`() async throws {
+    @Test func `a question in a session that was left is reported to the conversation of its message`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 60", id: "1")
         await relay.messenger.waitForText("The quick")

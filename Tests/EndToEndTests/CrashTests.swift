@@ -12,7 +12,7 @@ import Testing
 
 extension EndToEnd.Operation {
   @Suite struct CrashTests {
-    @Test func `a killed agent loses nothing that was shown and the session goes on`() async throws {
+    @Test func `a killed agent loses nothing that was shown and the session continues`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "0")
         _ = await relay.messenger.waitForOutcome(of: "0")
@@ -75,7 +75,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a send whose answer was lost is marked as a possible repeat where nothing can tell`() async throws {
+    @Test func `a send whose answer was lost is marked as a possible repeat when no look-up can tell`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.idempotencyKey = nil
       try await RelayFixture.run(capabilities: capabilities) { relay in
@@ -90,7 +90,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what a running tool showed is removed, if not at the first try`() async throws {
+    @Test func `the progress of a running tool is removed, also after a failed try`() async throws {
       try await RelayFixture.run { relay in
         await relay.messenger.fail(
           MessageDelete.method, with: [DeliveryFailure.rateLimited(retryAfter: 0.05).wireError])
@@ -101,7 +101,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a script learns that the daemon was lost under its message`() async throws {
+    @Test func `a script learns that the daemon was lost during its message`() async throws {
       try await RelayFixture.run { relay in
         async let said = Command.run(
           Built.executable("pi-relayd"), ["chat"],
@@ -130,7 +130,7 @@ extension EndToEnd.Operation {
     }
 
     @Test(arguments: [true, false])
-    func `a question that the platform refuses is asked in words, and told where that is wanted`(
+    func `a question that the platform refuses is asked as text, and reported if configured`(
       isTold: Bool
     ) async throws {
       var capabilities = FakeMessenger.usual
@@ -166,7 +166,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a killed formatter is not noticed by the conversation`() async throws {
+    @Test func `a killed formatter does not disturb the conversation`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 60", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -176,7 +176,8 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `without formatter and attachments messages still pass, and say what is missing`() async throws {
+    @Test func `without formatter and attachments messages still pass, and a notice says what is missing`() async throws
+    {
       try await RelayFixture.run { relay in
         for name in ["formatter", "attachments"] {
           try await relay.waitForStatus { $0.plugins.contains { $0.name == name && $0.state == .running } }
@@ -194,7 +195,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `kill -9 of the daemon leaves nothing but what daemonised itself`() async throws {
+    @Test func `kill -9 of the daemon leaves no process but those that detached themselves`() async throws {
       try await RelayFixture.run { relay in
         try FakeMessenger.install(
           Built.executable("misbehaving-child"), as: "\(relay.home.plugins)/x-daemoniser")
@@ -223,7 +224,7 @@ extension EndToEnd.Operation {
       return try #require(Int32(text))
     }
 
-    @Test func `an orderly stop leaves nothing either, and exits with 0`() async throws {
+    @Test func `an orderly stop leaves no process either, and exits with 0`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")

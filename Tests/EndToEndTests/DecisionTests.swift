@@ -22,7 +22,7 @@ extension EndToEnd.Sessions {
 
     // MARK: - Silence
 
-    @Test func `a silent agent is told to the person, who stops the run, and other messages wait`() async throws {
+    @Test func `a silent agent is reported to the person, who stops the run, and other messages wait`() async throws {
       try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
         try await relay.messenger.say("/hang", id: "1")
         await relay.messenger.waitForText("The agent has said nothing for")
@@ -45,7 +45,9 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `an agent whose process was stopped is told, and the question goes when the agent does`() async throws {
+    @Test func `an agent whose process was stopped is reported, and the question closes when the agent ends`()
+      async throws
+    {
       try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
         try await relay.messenger.say("/slow 60", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -60,7 +62,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a silent agent is restarted by the person's choice and the session goes on`() async throws {
+    @Test func `a silent agent is restarted by the person's choice and the session continues`() async throws {
       try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -91,7 +93,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `the question of silence is asked again by the program that an upgrade brings`() async throws {
+    @Test func `the question about a silent agent is asked again by the program after an upgrade`() async throws {
       try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 2") { relay in
         try await relay.messenger.say("/hang", id: "1")
         await relay.messenger.waitForText("The agent has said nothing for")
@@ -122,7 +124,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `the reason of a failing start is its first error and names the log`() async throws {
+    @Test func `the reason of a failed start is its first error and names the log`() async throws {
       try await RelayFixture.run(isOldAgent: true) { relay in
         _ = try relay.scratch.write(
           "old-agent",
@@ -144,7 +146,7 @@ extension EndToEnd.Sessions {
     }
 
     /// The leftovers of an agent are found by the session's mark, which its next agent carries too.
-    @Test func `the end of an agent's leftovers never reaches the session's next agent`() async throws {
+    @Test func `the end of an agent's leftover processes never reaches the session's next agent`() async throws {
       try await RelayFixture.run(isOldAgent: true) { relay in
         _ = try relay.scratch.write(
           "old-agent", "#!/bin/sh\n[ \"$1\" = --help ] && exec echo '--session FILE'\nsleep 0.01\nexit 7\n",
@@ -201,7 +203,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message can be run again while another waits, and once however often its button is pressed`()
+    @Test func `a message can be run again while another waits, and only once`()
       async throws
     {
       try await RelayFixture.run(capabilities: Self.buttons) { relay in
@@ -224,7 +226,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a session that is kept elsewhere is not said to be forgotten`() async throws {
+    @Test func `a session that is stored elsewhere is not called forgotten`() async throws {
       let folder = try TemporaryFolder()
       try await RelayFixture.run(agent: ["--session-dir", folder.path], capabilities: Self.buttons) { relay in
         try await relay.messenger.say("hello", id: "1")
@@ -239,7 +241,7 @@ extension EndToEnd.Sessions {
 
     // MARK: - Stopping and steering
 
-    @Test func `a compaction that waits for a place is given up`() async throws {
+    @Test func `a compaction that waits for a slot is cancelled`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in
         try await relay.messenger.say("hello", id: "1", in: "c2")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -276,7 +278,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a compaction is stopped`() async throws {
+    @Test func `a running compaction is stopped`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -291,7 +293,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `steering that the agent is slow to confirm is neither withdrawn nor refused for want of room`()
+    @Test func `steering that the agent confirms late is neither withdrawn nor refused for lack of room`()
       async throws
     {
       try await RelayFixture.run(sessions: "maximumQueued: 1", pi: "answerTimeoutSeconds: 1") { relay in
@@ -337,7 +339,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message that was withdrawn too late and then not taken is told`() async throws {
+    @Test func `a message that was withdrawn too late and then not taken is reported`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)

@@ -60,7 +60,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: [3_600, -3_600])
-    func `messages of a break are fetched after a first start an hour ahead or behind, and none of before`(
+    func `messages of an outage are fetched after a first start an hour ahead or behind, and no earlier ones`(
       offset: Int
     ) async throws {
       try await run(ahead: offset) { discord, _, _ in

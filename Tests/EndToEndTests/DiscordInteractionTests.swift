@@ -9,7 +9,7 @@ extension EndToEnd.Messengers {
   /// Commands, buttons, select menus and forms, by the real plugin.
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordInteractionTests {
-    @Test func `commands are registered in the server and for direct messages, and again only where they differ`()
+    @Test func `commands are registered in the server and for direct messages, and again only when they differ`()
       async throws
     {
       try await Discord.run { discord, relay in
@@ -45,7 +45,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a command that says nothing is ended all the same`() async throws {
+    @Test func `a command without an answer is completed all the same`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("/slow 200", to: discord)
         await Discord.waitForText("The quick", at: discord)
@@ -55,7 +55,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `strangers are refused, by command, button, form and completion`() async throws {
+    @Test func `strangers are refused by command, button, form and completion`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("/confirm", to: discord)
         let asked = try #require(await Discord.wait(at: discord) { $0.first("Reply yes or no") != nil })
@@ -78,7 +78,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `sessions are chosen by buttons that show which is watched, awake or asleep`() async throws {
+    @Test func `sessions are chosen by buttons that show the watched one and which are awake or asleep`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("/new alpha", to: discord)
         try Discord.say("hello", to: discord)
@@ -102,7 +102,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `the bot shows what it watches`() async throws {
+    @Test func `the bot's activity shows the watched session`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("/new alpha", to: discord)
         let ledger = try #require(await Discord.wait(at: discord) { !$0.all("presence").isEmpty })
@@ -127,7 +127,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a question that wants text offers a form with what is there already`() async throws {
+    @Test func `a question that wants text offers a form with the present text`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("/editor", to: discord)
         let asked = try #require(
@@ -191,7 +191,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what another machine has answered is not done here`() async throws {
+    @Test func `an interaction that another machine answered is not handled here`() async throws {
       try await Discord.run { discord, relay in
         let command: JSONValue = [
           "type": 2, "channel_id": .string(Discord.direct), "user": ["id": .string(Discord.ann), "username": "ann"],
@@ -205,7 +205,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: ["", "dms: false"])
-    func `a machine with channels has commands in their servers, and leaves all else to another`(
+    func `a machine with channels has commands in their servers, and leaves the rest to another machine`(
       setting: String
     ) async throws {
       try await Discord.run(setting) { discord, relay in
@@ -218,7 +218,7 @@ extension EndToEnd.Messengers {
         #expect(ledger.first("unheard") == nil)
         let registered = try #require(await Discord.wait(at: discord) { !$0.all("registered").isEmpty })
         #expect(registered.all("registered").map { $0["guild"]?.stringValue } == [Discord.guild])
-        // Its next life finds the server by the channel, and what is registered as it should be.
+        // The next process finds the server by the channel, and the commands registered.
         try await relay.crash("discord/default")
         try Discord.use("help", channel: Discord.general, at: discord)
         let next = try #require(await Discord.waitForText("Write to the agent", at: discord))

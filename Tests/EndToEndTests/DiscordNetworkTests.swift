@@ -29,7 +29,7 @@ extension EndToEnd.Messengers {
       """
     }
 
-    @Test func `a private authority is trusted where it is named`() async throws {
+    @Test func `a private authority is trusted when it is configured`() async throws {
       try await PythonServer.run("fake-discord", ["--tls", scratch.path], with: PythonServer.python) { discord in
         let programs = Programs.built(with: ["SSL_CERT_FILE": scratch.path + "/ca.pem"])
         try await RelayFixture.run(config: config("https", discord), programs: programs) { _ in
@@ -40,7 +40,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a certificate of nobody known is refused, and nothing is sent`() async throws {
+    @Test func `a certificate of an unknown authority is refused, and nothing is sent`() async throws {
       try await PythonServer.run("fake-discord", ["--tls", scratch.path], with: PythonServer.python) { discord in
         try await RelayFixture.run(config: config("https", discord)) { relay in
           try await relay.waitForStatus { _ in
@@ -59,7 +59,7 @@ extension EndToEnd.Messengers {
     @Test(
       .enabled(if: areProxiesThere, "apt install microsocks tinyproxy"),
       arguments: ["socks5", "socks5h", "http"])
-    func `everything goes through a proxy where one is named`(scheme: String) async throws {
+    func `all connections go through a configured proxy`(scheme: String) async throws {
       try await PythonServer.run("proxies") { proxies in
         try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
           let isSOCKS = scheme.hasPrefix("socks")
@@ -104,7 +104,7 @@ extension EndToEnd.Messengers {
     @Test(
       .enabled(if: areProxiesThere, "apt install microsocks tinyproxy"),
       arguments: [("https", "HTTPS_PROXY"), ("https", "all_proxy"), ("http", "HTTP_PROXY"), ("http", "http_proxy")])
-    func `everything goes through the proxy that the environment names, which doctor shows`(
+    func `all connections go through the proxy of the environment, which doctor shows`(
       scheme: String, variable: String
     ) async throws {
       try await runBehindProxy(scheme, { [variable: "http://ann:secret@\($0)"] }) { discord, proxies, relay in
@@ -112,7 +112,7 @@ extension EndToEnd.Messengers {
           let isSeen = await proxies.wait { lines in lines.contains { $0.contains("\(port)") } ? true : nil }
           #expect(isSeen == true, "\(proxies.printed)")
         }
-        // Not started with the variables itself: what counts is how the plugin runs.
+        // The command is started without the variables: the environment of the plugin counts.
         let doctor = try await relay.command("doctor").output.joined(separator: "\n")
         let shown = "the proxy http://ann@127.0.0.1:\(proxies.ports[1]) (\(variable))"
         #expect(doctor.contains("discord/default: Discord is reached through \(shown)"), "\(doctor)")
@@ -123,7 +123,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(.enabled(if: areProxiesThere, "apt install microsocks tinyproxy"))
-    func `a set-up uses the file's proxy, and one of its own is written beneath its instance alone`() async throws {
+    func `a set-up uses the file's proxy, and its own proxy is written beneath its instance alone`() async throws {
       try await PythonServer.run("proxies") { proxies in
         try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
           let (own, common) = ("socks5h://127.0.0.1:\(proxies.ports[0])", "http://127.0.0.1:\(proxies.ports[1])")
@@ -163,7 +163,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(.enabled(if: areProxiesThere, "apt install microsocks tinyproxy"))
-    func `the setting goes before the environment, NO_PROXY included`() async throws {
+    func `the setting takes precedence over the environment, NO_PROXY included`() async throws {
       try await runBehindProxy(
         "http", { _ in ["http_proxy": "http://127.0.0.1:1", "no_proxy": "*"] }, proxy: "\"http://PROXY\""
       ) { discord, proxies, relay in
@@ -177,7 +177,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(.enabled(if: areProxiesThere, "apt install microsocks tinyproxy"), arguments: [true, false])
-    func `attachments are fetched through the environment's proxy, and directly where NO_PROXY lists their host`(
+    func `attachments are fetched through the environment's proxy, and directly from hosts in NO_PROXY`(
       isListed: Bool
     ) async throws {
       try await PythonServer.run("proxies") { proxies in

@@ -41,7 +41,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `the assistant is heard wherever it is mentioned or replied to, and nowhere else in servers`()
+    @Test func `the assistant answers wherever it is mentioned or replied to, and nowhere else in servers`()
       async throws
     {
       let bot = "900000000000000001"
@@ -67,7 +67,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what was written while no session was open is fetched, oldest first, and nothing of before`()
+    @Test func `messages written while no session was open are fetched, oldest first, and no earlier ones`()
       async throws
     {
       try await Discord.run { discord, _ in
@@ -89,7 +89,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    /// Two messages of before, in the direct messages and the channel, so that both have been seen.
+    /// Two earlier messages, in the direct messages and the channel, so that both have been seen.
     private func sayBefore(_ discord: PythonServer) async throws {
       try Discord.say("first", to: discord)
       try Discord.say("in the channel", isGuild: true, channel: Discord.general, to: discord)
@@ -102,25 +102,26 @@ extension EndToEnd.Messengers {
       try discord.tell(#"{"do": "drop"}"#)
     }
 
-    @Test func `a plugin that is killed while it fetches what was missed fetches it in its next life`() async throws {
+    @Test func `a plugin that is killed while it fetches missed messages fetches them after its restart`() async throws
+    {
       try await Discord.run { discord, relay in
         try await sayBefore(discord)
         try discord.tell(#"{"do": "history", "seconds": 0.7}"#)
         try breakOff(discord)
         try Discord.say("second", to: discord)
         try Discord.say("and here", isGuild: true, channel: Discord.general, to: discord)
-        // One of the two has been stored, and the other is being asked for.
+        // One of the two is stored, and the other is being fetched.
         _ = await Discord.wait(at: discord) { $0.all("reacted").count == 3 }
         try await relay.crash("discord/default")
         await Discord.waitForText("You wrote: second", at: discord)
         let ledger = try #require(await Discord.waitForText("You wrote: [Ann]: and here", at: discord))
-        // Once; where the death fell between the answer and its receipt, again with the mark that says so.
+        // Once; if the kill fell between the answer and its receipt, a second time with the mark.
         #expect(ledger.texts.count { $0.text.hasPrefix("You wrote: second") } <= 1)
         #expect(ledger.texts.count { $0.text.hasPrefix("(possible repeat) You wrote: second") } <= 1)
       }
     }
 
-    @Test func `the bot is not shown to be well before it has fetched what was missed`() async throws {
+    @Test func `the bot is not shown as healthy before it has fetched the missed messages`() async throws {
       try await Discord.run { discord, relay in
         try await sayBefore(discord)
         try await relay.waitForStatus { $0.plugins.first { $0.name == "discord/default" }?.problem == nil }
@@ -138,7 +139,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `the bot is not shown to be well before it is connected`() async throws {
+    @Test func `the bot is not shown as healthy before it is connected`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try discord.tell(#"{"do": "silence", "on": true}"#)
         let config = """
@@ -164,11 +165,11 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what cannot be fetched at once is fetched later, and a thread of the break is not passed over`()
+    @Test func `messages that cannot be fetched at once are fetched later, also those of a new thread`()
       async throws
     {
       try await Discord.run { discord, _ in
-        // One thread is there before, without a word in it.
+        // One thread exists before, without a message in it.
         try Discord.tell(["do": "begin", "parent": .string(Discord.general), "name": "early"], discord)
         let early = try #require(await Discord.wait(at: discord) { !$0.all("thread").isEmpty })
         let quiet = try #require(early.all("thread").first?["id"]?.stringValue)
@@ -190,7 +191,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a channel that is named later misses nothing of the first break, and replays nothing of before`()
+    @Test func `a channel that is named later misses nothing of the first outage, and replays nothing earlier`()
       async throws
     {
       try await Discord.run { discord, relay in
@@ -201,7 +202,7 @@ extension EndToEnd.Messengers {
         try Data(text.utf8).write(to: URL(filePath: relay.home.path + "/relay.yaml"))
         #expect(try await relay.command("reload").exit == .exited(0))
         _ = await Discord.wait(at: discord) { $0.resumes == 1 }
-        // Handled in the order of events: after it the plugin knows where the channel stands.
+        // The plugin handles events in order: after this one it knows the channel's last message.
         try Discord.say("resumed", to: discord)
         await Discord.waitForText("You wrote: resumed", at: discord)
         try breakOff(discord)
@@ -211,7 +212,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a fresh start replays nothing of what was written before`() async throws {
+    @Test func `a fresh start replays no earlier messages`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try Discord.say("long ago", isGuild: true, channel: Discord.general, to: discord)
         let config = """
@@ -232,7 +233,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a file goes to the agent, and an image of a tool comes back as one`() async throws {
+    @Test func `a file goes to the agent, and an image of a tool comes back as an image`() async throws {
       try await Discord.run(
         "dms: true\nimages: automatic", top: "plugins: {attachments: {allowPrivateAddresses: true}}"
       ) { discord, _ in
@@ -249,7 +250,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `an answer of many messages comes as a file, too`() async throws {
+    @Test func `an answer of many messages comes also as a file`() async throws {
       try await Discord.run { discord, _ in
         try discord.tell(#"{"do": "limit", "count": 50, "seconds": 0.2}"#)
         try Discord.say("/long 2200", to: discord)
@@ -259,7 +260,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a message is marked once it is stored, and when it has been answered where that is wanted`()
+    @Test func `a message is marked once it is stored, and also once it is answered if configured`()
       async throws
     {
       try await Discord.run("dms: true\nreactions: {answered: ✅}") { discord, _ in
@@ -270,7 +271,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `where a session is only looked in on, one is chosen first, and text goes in as typed`() async throws {
+    @Test func `in a conversation for control a session is chosen first, and text is passed as typed`() async throws {
       try await Discord.run("dms: true\nconversations: {dm: {use: control}}") { discord, _ in
         try Discord.say("anybody?", to: discord)
         await Discord.waitForText("You talk to no session yet", at: discord)

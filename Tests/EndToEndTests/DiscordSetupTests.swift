@@ -60,7 +60,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `the assistant bot's bot.config.toml is imported, and what is wrong with it told by its place`()
+    @Test func `the assistant bot's bot.config.toml is imported, and its faults are reported with their place`()
       async throws
     {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
@@ -97,7 +97,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `doctor says what is missing at Discord, by channel`() async throws {
+    @Test func `doctor lists by channel what is missing at Discord`() async throws {
       try await Discord.run { discord, relay in
         let good = try await relay.command("doctor").output.joined(separator: "\n")
         #expect(good.contains("#general: all permissions are there"), "\(good)")
@@ -111,7 +111,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `another daemon that answers with the same token is told of`() async throws {
+    @Test func `another daemon that answers with the same token is reported`() async throws {
       try await Discord.run("dms: true", top: "") { discord, relay in
         try Discord.say("hello", to: discord)
         await Discord.waitForText("You wrote: hello", at: discord)
@@ -134,7 +134,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `doctor says that somebody cannot be written to, and why`() async throws {
+    @Test func `doctor names a person who cannot be written to, and why`() async throws {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "fail", "statuses": [[403, 50007], [403, 50007]]}"#)
         try Discord.say("hello", to: discord)
@@ -146,7 +146,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what Discord refuses while the code is waited for ends the wait`() async throws {
+    @Test func `an error that Discord reports during pairing ends the wait`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try await RelayFixture.run(config: "", startsDaemon: false) { relay in
           let api = "api=http://127.0.0.1:\(discord.ports[1])"
@@ -167,7 +167,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: [true, false])
-    func `a code that was not shown is told apart from one that nobody wrote`(isReached: Bool) async throws {
+    func `a code that could not be shown is told apart from a code that nobody wrote`(isReached: Bool) async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try await RelayFixture.run(config: "", startsDaemon: false) { relay in
           if !isReached { try discord.tell(#"{"do": "refuse", "on": true}"#) }
@@ -190,7 +190,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a token that Discord does not take is told, and never printed`() async throws {
+    @Test func `a token that Discord refuses is reported and never printed`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try await RelayFixture.run(config: "", startsDaemon: false) { relay in
           let api = "api=http://127.0.0.1:\(discord.ports[1])"

@@ -22,7 +22,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `messages that wait are changed and taken back`() async throws {
+    @Test func `waiting messages are changed and withdrawn`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("/slow 20", id: "1", to: discord)
         _ = await Discord.waitForText("The quick", at: discord)
@@ -37,7 +37,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `of a server's channels only those that are named are listened to`() async throws {
+    @Test func `only the named channels of a server are answered`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("unheard", id: "1", isGuild: true, channel: "600000000000000001", to: discord)
         try Discord.say("heard", id: "2", isGuild: true, channel: "700000000000000001", to: discord)
@@ -46,7 +46,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a long answer grows in one message, within the bucket's limit, and goes on in the next`() async throws {
+    @Test func `a long answer grows in one message, within the rate limit, and continues in the next`() async throws {
       try await Discord.run { discord, _ in
         try discord.tell(#"{"do": "limit", "count": 2, "seconds": 0.3}"#)
         try Discord.say("/long 3000", id: "1", to: discord)
@@ -62,7 +62,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a connection that breaks off is resumed, and what was written meanwhile is answered`() async throws {
+    @Test func `a broken connection is resumed, and messages written meanwhile are answered`() async throws {
       try await Discord.run { discord, _ in
         try Discord.say("before", id: "1", to: discord)
         _ = await Discord.waitForText("You wrote: before", at: discord)
@@ -74,7 +74,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a gateway that acknowledges no heartbeat is left, and resumed`() async throws {
+    @Test func `a gateway that acknowledges no heartbeat is left, and the session is resumed`() async throws {
       try await Discord.run { discord, _ in
         try discord.tell(#"{"do": "zombie"}"#)
         let ledger = try #require(
@@ -100,7 +100,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a session that Discord has forgotten is begun anew`() async throws {
+    @Test func `a session that Discord has forgotten is replaced by a new one`() async throws {
       try await Discord.run { discord, _ in
         try discord.tell(#"{"do": "invalidate"}"#)
         try discord.tell(#"{"do": "drop"}"#)
@@ -125,7 +125,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what is wrong with the configuration is told by line`() async throws {
+    @Test func `faults in the configuration are reported by line`() async throws {
       let config = "messengers:\n  discord:\n    default:\n      token: a b\n      channels: [general]\n"
       try await RelayFixture.run(config: config) { relay in
         let status = try await relay.waitForStatus { status in
@@ -140,7 +140,7 @@ extension EndToEnd.Messengers {
       ("channels: [700000000000000001]\n", "channels.0: put it in quotes: \"700000000000000001\""),
       ("proxy: ftp://proxy:1\n", "proxy: the scheme ftp is not supported"),
     ])
-    func `what no messenger could use is refused by check, start and reload, with its line`(
+    func `a setting that no messenger could use is refused by check, start and reload, with its line`(
       line: String, complaint: String
     ) async throws {
       let right = "messengers: {discord: {default: {token: the-token, enabled: false}}}\n"
@@ -161,7 +161,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `doctor names the variable whose proxy cannot be used, without its password`() async throws {
+    @Test func `doctor names the variable with an invalid proxy, without its password`() async throws {
       try await RelayFixture.run(config: "", startsDaemon: false) { relay in
         let environment = [
           "https_proxy": "gopher://ann:secret@p:1", "HTTP_PROXY": "http://", "ALL_PROXY": "socks5://p:1",
@@ -175,7 +175,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what the portal refuses is told, and not tried again and again`() async throws {
+    @Test func `an intent that the portal refuses is reported, and not tried again and again`() async throws {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "close", "code": 4014}"#)
         try await relay.waitForStatus { _ in
@@ -188,7 +188,7 @@ extension EndToEnd.Messengers {
         }
         #expect(DiscordLedger(discord.printed).identifies == 1)
         #expect(try await relay.command("plugins", "restart", "discord/default").exit == .exited(0))
-        // The session that it had is gone on with: a try by hand costs nothing.
+        // The plugin resumes the session that it had: a restart by hand costs no session.
         _ = await discord.wait { DiscordLedger($0).resumes > 0 ? true : nil }
         try Discord.say("hello", id: "1", to: discord)
         _ = await Discord.waitForText("You wrote: hello", at: discord)
@@ -198,7 +198,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `that Discord is away is shown for as long as it is`() async throws {
+    @Test func `an outage of Discord is shown as long as it lasts`() async throws {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "refuse", "on": true}"#)
         try discord.tell(#"{"do": "drop"}"#)
@@ -211,7 +211,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a token that Discord refuses is told, with where to copy it from`() async throws {
+    @Test func `a token that Discord refuses is reported, with the place to copy it from`() async throws {
       try await Discord.run(token: "another") { discord, relay in
         try await relay.waitForStatus { status in
           status.plugins.contains {

@@ -13,7 +13,7 @@ extension EndToEnd.Sessions {
   /// Messages that an earlier daemon may have given to an agent: the daemon ended after it gave a message, before it
   /// heard that the message was taken.
   @Suite struct DispatchRecoveryTests {
-    @Test func `what the session holds was taken, and is not run again`() async throws {
+    @Test func `a message in the session's file counts as taken, and is not run again`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)
         _ = await relay.stop()
@@ -26,7 +26,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what was withdrawn on its way, and did not arrive, is not run`() async throws {
+    @Test func `a message that was withdrawn on its way, and did not arrive, is not run`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)
         let last = try lastEntry(of: session)
@@ -40,7 +40,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what was withdrawn too late is not given to the agent's next life, where the last did not take it`()
+    @Test func `a message that was withdrawn too late is not given to the next agent when the last did not take it`()
       async throws
     {
       try await RelayFixture.run { relay in
@@ -61,7 +61,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `what was told to the working agent, and taken back before it took it, is not run`() async throws {
+    @Test func `a steering message that was withdrawn before the agent took it is not run`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)
         let agent = try #require(session.pid)
@@ -84,7 +84,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a conversation that speaks first is not taken for one that is not there yet`() async throws {
+    @Test func `a message of a present messenger leaves the messages of an absent one alone`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)
         let last = try lastEntry(of: session)
@@ -107,7 +107,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a command that leaves no entry is not run again without being asked for`() async throws {
+    @Test func `a command that leaves no entry is not run again without a question`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)
         let last = try lastEntry(of: session)

@@ -43,7 +43,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: [true, nil])
-    func `where nothing can tell whether it arrived every repeat is marked`(edit: Bool?) async throws {
+    func `every repeat is marked when no look-up can tell whether the answer arrived`(edit: Bool?) async throws {
       var capabilities = FakeMessenger.usual
       capabilities.edit = edit
       capabilities.idempotencyKey = nil
@@ -64,7 +64,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a key without words shows nothing and waits for nothing`() async throws {
+    @Test func `a key without text shows nothing and delays nothing`() async throws {
       try await RelayFixture.run { relay in
         try await leave(nil, relay)
         try await check(relay, answers: [])

@@ -24,7 +24,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: Refusal.allCases, [true, false])
-    func `an answer of several pieces is shown once where its first change is refused`(
+    func `an answer of several pieces is shown once when its first change is refused`(
       refusal: Refusal, idempotent: Bool
     ) async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(idempotent)) { relay in
@@ -37,7 +37,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: Refusal.allCases, [true, false])
-    func `an answer of several pieces is shown once where its last change is refused`(
+    func `an answer of several pieces is shown once when its last change is refused`(
       refusal: Refusal, idempotent: Bool
     ) async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(idempotent)) { relay in
@@ -50,7 +50,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: Refusal.allCases, [true, false])
-    func `what an earlier daemon was showing is completed where its change is refused`(
+    func `the growing message of an earlier daemon is completed when its change is refused`(
       refusal: Refusal, idempotent: Bool
     ) async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(idempotent)) { relay in
@@ -68,7 +68,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: [true, false])
-    func `a last change that was recorded and is refused after a crash replaces what was shown`(
+    func `a stored last change that is refused after a crash replaces the growing message`(
       idempotent: Bool
     ) async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(idempotent)) { relay in
@@ -94,7 +94,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a growing message that is given up leaves no file of its words`() async throws {
+    @Test func `a growing message that is given up leaves no file of its text`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -105,7 +105,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a growing message that the next daemon gives up leaves no file of its words`() async throws {
+    @Test func `a growing message that the next daemon gives up leaves no file of its text`() async throws {
       try await RelayFixture.run { relay in
         try await leaveGrowing(relay)
         await relay.messenger.fail(MessageSend.method, with: [DeliveryFailure.invalid("not this").wireError])
@@ -116,7 +116,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `that a message may be a repeat is written down before it is sent`() async throws {
+    @Test func `the mark of a possible repeat is stored before the message is sent`() async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(false)) { relay in
         try await leaveGrowing(relay)
         await relay.messenger.swallowAnswers(1)
@@ -127,7 +127,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a message that may be a repeat says so when a second crash is over`() async throws {
+    @Test func `a message that may be a repeat is marked after a second crash`() async throws {
       try await RelayFixture.run(capabilities: Self.capabilities(false)) { relay in
         try await leaveGrowing(relay)
         let shown = MessageSender.repeatMark + "word1"

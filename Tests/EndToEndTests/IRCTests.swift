@@ -11,7 +11,7 @@ import Testing
 extension EndToEnd.Messengers {
   /// The real plugin at ngircd, which has no accounts, no history and no receipts of its own.
   @Suite(.enabled(if: IRC.isThere, "scripts/setup ngircd")) struct IRCTests {
-    @Test func `what is written in a channel and in a direct message is answered there, whole and once`() async throws {
+    @Test func `messages in a channel and direct messages are answered there, whole and once`() async throws {
       try await IRC.run { _, ann, relay in
         try ann.tell("PRIVMSG #work :pibot: hello")
         await IRC.wait(for: "You wrote: [ann]: hello", to: "#work", ann)
@@ -25,7 +25,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a long answer comes in lines that fit, with no word lost or torn apart`() async throws {
+    @Test func `a long answer comes in lines that fit, with no word lost or divided`() async throws {
       try await IRC.run { _, ann, relay in
         try ann.tell("PRIVMSG pibot :/long 600")
         let sentence = "The quick brown fox jumps over the lazy dog while the relay keeps every word in its place."
@@ -41,7 +41,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a question is answered by its number, and a command with an exclamation mark`() async throws {
+    @Test func `a question is answered by its number, and a command by its exclamation mark`() async throws {
       try await IRC.run { _, ann, _ in
         try ann.tell("PRIVMSG pibot :!select")
         await IRC.wait(for: "Reply with a number", to: "ann", ann)
@@ -50,7 +50,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `strangers are not heard, even under the nick of somebody who may`() async throws {
+    @Test func `strangers are ignored, even under the nick of an admitted person`() async throws {
       try await IRC.run(nick: "anna") { server, ann, relay in
         try await IRC.person("ann", user: "mallory", at: server) { mallory in
           try mallory.tell("PRIVMSG pibot :let me in")
@@ -64,7 +64,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `an answer does not go to somebody who has taken the nick of the one who asked`() async throws {
+    @Test func `an answer does not go to a person who has taken the nick of the asker`() async throws {
       try await IRC.run { server, ann, relay in
         try ann.tell("PRIVMSG pibot :/slow 20")
         try await relay.waitForStatus { $0.sessions.contains { $0.activity == .working } }
@@ -83,7 +83,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a nick that is taken is replaced, and had again when it is free`() async throws {
+    @Test func `a nick that is in use is replaced, and taken back when it is free`() async throws {
       try await PythonServer.run("irc", script: "ngircd.py") { server in
         try await IRC.person("ann", user: "ann", at: server) { ann in
           try await RelayFixture.run(config: IRC.config(port: server.ports[0]), startsDaemon: false) { relay in
@@ -102,7 +102,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `the bot comes back after the server has been away, which the status shows meanwhile`() async throws {
+    @Test func `the bot comes back after an outage of the server, which the status shows meanwhile`() async throws {
       try await IRC.run { server, _, relay in
         try server.tell("stop")
         try await relay.waitForStatus { status in
@@ -142,7 +142,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a set-up connects, pairs by a code, and leads to a bot that answers`() async throws {
+    @Test func `a set-up connects, pairs by a code, and ends with a bot that answers`() async throws {
       try await PythonServer.run("irc", script: "ngircd.py") { server in
         try await IRC.person("ann", user: "ann", at: server) { ann in
           try await RelayFixture.run(config: "# mine\n", startsDaemon: false) { relay in
@@ -209,7 +209,7 @@ extension EndToEnd.Messengers {
     }
 
     @Test
-    func `a server's own certificate is trusted where it is named, and nothing is said to a server of nobody known`()
+    func `a server's own certificate is trusted when it is configured, and an unknown one ends the connection`()
       async throws
     {
       let scratch = try TemporaryFolder()
@@ -233,7 +233,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `an answer whose receipt is lost with the connection is sent again, and marked`() async throws {
+    @Test func `an answer whose receipt is lost with the connection is sent again with a mark`() async throws {
       try await run { server, _ in
         await wait(for: "JOIN #work", server)
         try server.tell("mute")
@@ -248,7 +248,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a password that the server refuses is told, with how to try it again`() async throws {
+    @Test func `a password that the server refuses is reported, with the way to try it again`() async throws {
       try await run("account: pibot\naccountPassword: wrong") { server, relay in
         let status = try await relay.waitForStatus { status in
           status.plugins.first { $0.name == "irc/default" }?.problem?.contains("refuses the account") == true
@@ -259,7 +259,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what was written while the bot was away is fetched in order, and nothing is answered twice`()
+    @Test func `messages written while the bot was away are fetched in order, and none is answered twice`()
       async throws
     {
       try await run { server, _ in

@@ -15,7 +15,7 @@ extension EndToEnd.Operation {
       return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    @Test func `a reload changes the level of the daemon's log, and of no other setting that needs a start`()
+    @Test func `a reload changes the level of the daemon's log, and no other setting that needs a start`()
       async throws
     {
       try await RelayFixture.run { relay in
@@ -45,7 +45,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `logs shows what was logged about a session, which is given by its name`() async throws {
+    @Test func `logs shows the lines of a session, which is given by its name`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/crash now", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
@@ -57,7 +57,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `logs shows the lines of a level and of a session, and names values that are wrong`() async throws {
+    @Test func `logs shows the lines of a level and of a session, and names invalid values`() async throws {
       try await RelayFixture.run(startsDaemon: false) { relay in
         try relay.scratch.write(
           "home/logs/pi-relayd.log",

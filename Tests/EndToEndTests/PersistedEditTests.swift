@@ -12,7 +12,7 @@ import Testing
 extension EndToEnd.Messengers {
   /// Acknowledged requests other than messages hold for the next daemon, too.
   @Suite struct PersistedEditTests {
-    @Test func `a waiting message that was changed or taken back stays so when the daemon is killed`() async throws {
+    @Test func `a waiting message that was changed or withdrawn stays so when the daemon is killed`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -31,7 +31,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a waiting message is changed in the session it is for`() async throws {
+    @Test func `a waiting message is changed in its own session`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 60", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -54,7 +54,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a waiting message keeps its quotation, and becomes no command`() async throws {
+    @Test func `a waiting message keeps its quotation, and does not become a command`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 60", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -80,7 +80,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a button that was pressed is known to the next daemon`() async throws {
+    @Test func `a pressed button is known to the next daemon`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.press("gone:1", id: "b1")
         await relay.messenger.waitForText("That question is already settled")
@@ -95,12 +95,12 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a compaction that was cut short is told`() async throws {
+    @Test func `a compaction that was interrupted is reported`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("/compact", id: "2")
-        // Acknowledged, and handled: what follows it in the conversation is.
+        // The compaction is acknowledged and handled, because the next message of the conversation is.
         try await relay.messenger.say("/help", id: "3")
         _ = await relay.messenger.waitForOutcome(of: "3")
         try await relay.killAndStart()
@@ -125,7 +125,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a plugin that is switched off stays so`() async throws {
+    @Test func `a plugin that is switched off stays off`() async throws {
       try await RelayFixture.run { relay in
         let off = try await relay.command("plugins", "disable", "formatter")
         #expect(off.exit == .exited(0), "\(off.errors)")
@@ -141,7 +141,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a send waits as long as the platform said, whichever daemon sends it`() async throws {
+    @Test func `a send waits as long as the platform asked for, whichever daemon sends it`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "0")
         _ = await relay.messenger.waitForOutcome(of: "0")
@@ -158,7 +158,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `tries are counted over daemons, and what was given up is shown`() async throws {
+    @Test func `tries are counted over daemons, and a message that was given up is shown`() async throws {
       let config = RelayFixture.defaultConfig + "\ndelivery: {attempts: 2}\n"
       try await RelayFixture.run(config: config) { relay in
         let refusal = DeliveryFailure.transient("the platform is not well").wireError
@@ -176,7 +176,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a file that has gone meanwhile is told`() async throws {
+    @Test func `a file that has been removed meanwhile is reported`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")

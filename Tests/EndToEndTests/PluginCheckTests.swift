@@ -66,12 +66,12 @@ extension EndToEnd.Operation {
         "message.send, message.edit, message.delete"
       ),
       (
-        "forgets-keys", "message.lookup finds what was sent — it finds nothing for the key of m8",
+        "forgets-keys", "message.lookup finds a sent message — it finds nothing for the key of m8",
         "message.lookup"
       ),
       (
         "prints-its-log",
-        "says nothing on standard output but the protocol — it printed \"typing in check\" "
+        "prints only protocol lines on standard output — it printed \"typing in check\" "
           + "(during \"typing.set is answered\")", "Lines"
       ),
       (
@@ -95,11 +95,11 @@ extension EndToEnd.Operation {
       ),
       (
         "misspells",
-        "asks the host only for what there is — it sends message.recieved, which the host does not know",
+        "sends the host only known requests — it sends message.recieved, which the host does not know",
         "Every request and its result"
       ),
     ])
-    func `a broken plugin is told in one line what is wrong and where it is said`(
+    func `the fault of a broken plugin is reported in one line with the section of the protocol`(
       plugin: String, finding: String, section: String
     ) async throws {
       let command = try await check(plugin)
@@ -111,8 +111,8 @@ extension EndToEnd.Operation {
       #expect(command.exit == .exited(0))
       #expect(command.output.allSatisfy { $0.hasPrefix("✓ ") }, "\(command.output)")
       for tried in [
-        "starts again with the state", "an id of its own", "again under another id", "hands over again what the host",
-        "too busy for", "goes on behind the last message",
+        "starts again with the state", "an id of its own", "again under another id", "hands over unanswered messages",
+        "answered with -32001", "continues after the last message",
       ] {
         #expect(command.output.count { $0.contains(tried) } >= 1, "\(tried)")
       }
@@ -130,7 +130,7 @@ extension EndToEnd.Operation {
         "message.send, message.edit, message.delete"
       ),
       ("message.delete", "message.delete is answered", "{}", "message.send, message.edit, message.delete"),
-      ("message.lookup", "message.lookup finds what was sent", "{message?: string}", "message.lookup"),
+      ("message.lookup", "message.lookup finds a sent message", "{message?: string}", "message.lookup"),
       ("message.settled", "message.settled is answered, of unknown messages too", "{}", "message.settled"),
       ("file.send", "file.send answers with the message's id", "{message: string}", "file.send"),
       (
@@ -163,7 +163,7 @@ extension EndToEnd.Operation {
         "{images: [{name: string, mime: string, base64Path: string}], text: string}", "attachments.prepare"
       ),
     ])
-    func `a result of null is told in one line, whatever the method`(
+    func `a result of null is reported in one line for each method`(
       method: String, check: String, form: String, section: String
     ) async throws {
       let command = try await self.check("answers-null", config: ["method": .string(method)])
@@ -206,12 +206,12 @@ extension EndToEnd.Operation {
       ),
       (
         "saves-too-much",
-        "asks the host only for what there is — state.save: the state is over 256 KiB",
+        "sends the host only known requests — state.save: the state is over 256 KiB",
         "Every request and its result"
       ),
       (
         "names-no-sender",
-        "asks the host only for what there is — message.received: params.sender is missing",
+        "sends the host only known requests — message.received: params.sender is missing",
         "Every request and its result"
       ),
       (
@@ -225,11 +225,11 @@ extension EndToEnd.Operation {
           + "message.received: the id p came with the text \"one\" and then with \"two\"", "message.received"
       ),
     ])
-    func `a fault of any kind is told in one line`(plugin: String, finding: String, section: String) async throws {
+    func `a fault of each kind is reported in one line`(plugin: String, finding: String, section: String) async throws {
       expectOneFault(try await check(plugin), finding, section)
     }
 
-    @Test func `a fault that only time shows is told in one line`() async throws {
+    @Test func `a fault that shows only after a time is reported in one line`() async throws {
       let faults: [(plugin: String, finding: String, section: String)] = [
         (
           "stays-silent-on-edits",
@@ -238,22 +238,22 @@ extension EndToEnd.Operation {
         ),
         ("stays-silent", "answers ping — no answer to ping in time", "Both: ping, shutdown"),
         (
-          "never-leaves", "leaves within 5 s of end of input — it was still there and had to be killed",
-          "A plugin's life"
+          "never-leaves", "leaves within 5 s of end of input — it was still running and had to be killed",
+          "Lifecycle of a plugin"
         ),
         (
           "moves-on-too-early",
-          "hands over again what the host did not answer — message.received of p0 had no answer when the host ended, "
+          "hands over unanswered messages again — message.received of p0 had no answer when the host ended, "
             + "and did not come again within 10 s of the start", "message.received"
         ),
         (
           "skips-ahead",
-          "goes on behind the last message of its state — message.received of p1 had no answer, "
+          "continues after the last message of its state — message.received of p1 had no answer, "
             + "and did not come within 10 s of a start with the state of p0", "message.received"
         ),
         (
           "drops-what-is-put-off",
-          "sends again what the host was too busy for — "
+          "sends messages again that were answered with -32001 — "
             + "message.received of p0 was answered with -32001 and did not come again within 10 s", "message.received"
         ),
       ]
@@ -266,7 +266,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a method that is never answered is told in one line`() async throws {
+    @Test func `a method that is never answered is reported in one line`() async throws {
       // At once, since each of them is waited for.
       try await withThrowingTaskGroup(of: Void.self) { group in
         for method in ["message.send", "message.delete", "dialog.show", "format.render"] {
@@ -282,7 +282,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `messages that come under other ids after a restart are told in one line`() async throws {
+    @Test func `messages with other ids after a restart are reported in one line`() async throws {
       let command = try await check("renames-messages")
       let faults = command.output.filter { $0.hasPrefix("✗ ") }
       #expect(command.exit == .exited(1))
@@ -291,7 +291,7 @@ extension EndToEnd.Operation {
       #expect(faults[0].hasSuffix("; see \"message.received\" in docs/plugin-protocol.md"))
     }
 
-    @Test func `a process that outlives the plugin is told in one line, and ended`() async throws {
+    @Test func `a process that outlives the plugin is reported in one line, and killed`() async throws {
       let command = try await check("leaves-a-process")
       let faults = command.output.filter { $0.hasPrefix("✗ ") }
       #expect(command.exit == .exited(1))
@@ -299,14 +299,15 @@ extension EndToEnd.Operation {
       #expect(faults[0].hasPrefix("✗ leaves no process behind — process "))
       #expect(
         faults[0].hasSuffix(
-          " still ran 2 s after the plugin had ended: sleep 600; see \"A plugin's life\" in docs/plugin-protocol.md"))
+          " still ran 2 s after the plugin had ended: sleep 600; see \"Lifecycle of a plugin\" in docs/plugin-protocol.md"
+        ))
       let pid = try #require(faults[0].split(separator: " ").compactMap { Int32($0) }.first)
       // A process that was killed may yet have to be reaped by its new parent.
       let state = FileManager.default.contents(atPath: "/proc/\(pid)/stat").map { String(decoding: $0, as: UTF8.self) }
       #expect(state == nil || state?.contains(") Z ") == true)
     }
 
-    @Test func `what a silent method keeps from being tried is told in one line`() async throws {
+    @Test func `checks that a silent method prevents are reported in one line`() async throws {
       let command = try await check("dies-of-sending")
       let untried = command.output.filter { $0.hasPrefix("– ") && $0.hasSuffix("because message.send failed above") }
       #expect(untried.count == 1, "\(command.output)")
@@ -348,7 +349,7 @@ extension EndToEnd.Operation {
         #expect(command.exit == .exited(0), "\(command.output)")
         #expect(!command.output.contains { $0.hasPrefix("✗ ") }, "\(command.output)")
         if config != nil, name == "folder-messenger.py" {
-          #expect(command.output.contains("✓ goes on behind the last message of its state"))
+          #expect(command.output.contains("✓ continues after the last message of its state"))
         }
       }
     }

@@ -25,7 +25,7 @@ extension EndToEnd.Operation {
       try FakeMessenger.install(Built.executable("misbehaving-child"), as: "\(relay.home.plugins)/x-\(kind)")
     }
 
-    @Test func `services that nobody needs sleep, and are there when somebody does`() async throws {
+    @Test func `services that nobody needs sleep, and wake when they are needed`() async throws {
       try await RelayFixture.run { relay in
         let services = ["formatter", "attachments"]
         try await relay.waitForStatus { status in
@@ -45,7 +45,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a plugin dropped into the folder runs, one taken out stops`() async throws {
+    @Test func `a plugin that is put into the folder runs, and one that is taken out stops`() async throws {
       try await RelayFixture.run { relay in
         try drop("floods", into: relay)
         let running = try await relay.waitForStatus { status in
@@ -58,7 +58,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `ten megabytes of log before the handshake block nobody and are all kept`() async throws {
+    @Test func `ten megabytes of log before the handshake block nothing and are all stored`() async throws {
       try await RelayFixture.run { relay in
         try drop("floods", into: relay)
         try await relay.waitForStatus { status in
@@ -70,13 +70,15 @@ extension EndToEnd.Operation {
             return sum + data.count { $0 == 0x0A }
           }
         }
-        // The log is written behind the pipe's back: what matters is that it all arrives.
+        // The log is written after the pipe was read: all of it has to arrive.
         try await relay.waitForStatus { _ in lines() >= 100_000 }
         #expect(lines() == 100_000)
       }
     }
 
-    @Test func `junk before the handshake, an exit and a closed output are named, others run on`() async throws {
+    @Test func `junk before the handshake, an exit and a closed output are named, and other plugins continue`()
+      async throws
+    {
       try await RelayFixture.run { relay in
         for kind in ["junk", "exits", "closes"] { try drop(kind, into: relay) }
         try await problem(relay, "x-junk", "\"Loading plugins...\" on standard output before the handshake")
@@ -118,7 +120,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a new configuration is taken without disturbing what it does not concern`() async throws {
+    @Test func `a new configuration is applied without disturbing unaffected plugins`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
@@ -144,7 +146,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a plugin's complaint about its settings names the line`() async throws {
+    @Test func `a plugin's error about its settings names the line`() async throws {
       let config = RelayFixture.defaultConfig + "\nplugins:\n  attachments:\n    imageMegabytes: 5000\n"
       try await RelayFixture.run(config: config) { relay in
         let text = try #require(FileManager.default.contents(atPath: relay.home.path + "/relay.yaml"))
@@ -154,11 +156,11 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what keeps a running plugin from its work is shown until it is over`() async throws {
+    @Test func `a problem that keeps a running plugin from its work is shown until it is over`() async throws {
       try await RelayFixture.run { relay in
-        let problem = "the platform refuses the token;\u{7} copy it anew"
+        let problem = "the platform refuses the token;\u{7} copy it again"
         _ = try await relay.messenger.request(ProblemReport(problem: problem))
-        let shown = "the platform refuses the token; copy it anew"
+        let shown = "the platform refuses the token; copy it again"
         func isShown(_ status: DaemonStatus) -> Bool {
           status.plugins.contains { $0.name == "fake/default" && $0.state == .running && $0.problem == shown }
         }
@@ -186,7 +188,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a service that names a file outside its folder is not believed, and that is said`() async throws {
+    @Test func `a service that names a file outside its folder is not trusted, with a notice`() async throws {
       let liar = """
         #!/usr/bin/env python3
         import json, sys
@@ -216,7 +218,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `one daemon for each home`() async throws {
+    @Test func `a home has one daemon only`() async throws {
       try await RelayFixture.run { relay in
         let (second, pipes) = try ChildProcess.spawn(
           .init(
@@ -255,7 +257,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `yes and no, text, and cancel`() async throws {
+    @Test func `questions for yes or no, for text, and their cancellation are answered`() async throws {
       try await RelayFixture.run { relay in
         for (number, ask, reply, answer) in [
           (1, "/confirm", "maybe", ""), (2, "", "Yes.", "You said yes."), (3, "/confirm", "n", "You said no."),
@@ -271,7 +273,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `buttons answer once, and a late press is told so`() async throws {
+    @Test func `buttons answer once, and a late press gets a notice`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
       try await RelayFixture.run(capabilities: capabilities) { relay in
@@ -287,7 +289,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `commands beat a question, and stopping withdraws it`() async throws {
+    @Test func `commands go before a question, and stopping withdraws it`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/input", id: "1")
         await relay.messenger.waitForText("What is your name?")
@@ -301,7 +303,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a question expires with the agent's own limit, and dies with the agent`() async throws {
+    @Test func `a question expires with the agent's own limit, and ends with the agent`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/confirm 100", id: "1")
         await relay.messenger.waitForText("You gave no answer.")
@@ -332,7 +334,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `the first answer wins and every surface is told`() async throws {
+    @Test func `the first answer counts and every conversation is shown it`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/select", id: "1")
         await relay.messenger.waitForText("Which colour?")
@@ -353,7 +355,7 @@ extension EndToEnd.Operation {
 
 extension EndToEnd.Operation {
   @Suite struct CommandTests {
-    @Test func `sessions are made, listed, chosen, renamed and closed`() async throws {
+    @Test func `sessions are created, listed, chosen, renamed and closed`() async throws {
       try await RelayFixture.run(sessions: "roots: [/tmp]") { relay in
         func say(_ text: String, _ id: String, _ expected: String) async throws {
           try await relay.messenger.say(text, id: id)
@@ -377,7 +379,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `compacting waits for its turn, and a model change restarts the agent`() async throws {
+    @Test func `compacting waits for its turn, and a change of model restarts the agent`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
@@ -397,7 +399,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what is no command of ours goes to the agent`() async throws {
+    @Test func `a command that the relay does not know goes to the agent`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/unknown words", id: "1")
         await relay.messenger.waitForText("You wrote: /unknown words")

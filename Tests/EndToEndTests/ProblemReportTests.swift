@@ -11,7 +11,7 @@ import Testing
 
 extension EndToEnd.Operation {
   @Suite struct ProblemReportTests {
-    @Test func `a problem that is repeated is logged once, and no longer than 4 KiB`() async throws {
+    @Test func `a problem that is repeated is logged once, in 4 KiB at most`() async throws {
       try await RelayFixture.run { relay in
         // Few characters of many bytes: letters under heaps of accents.
         let accents = String(repeating: "e" + String(repeating: "\u{301}", count: 20_000), count: 10)

@@ -38,7 +38,8 @@ extension EndToEnd.Messengers {
     }
 
     @Test(arguments: ["/compacting", "/compact"], [true, nil])
-    func `a compaction leaves one line with what the context had`(command: String, edit: Bool?) async throws {
+    func `a compaction leaves one line with the earlier size of the context`(command: String, edit: Bool?) async throws
+    {
       try await run(edit: edit) { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -52,7 +53,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `what a killed daemon was telling of is gone`() async throws {
+    @Test func `the progress message of a killed daemon is removed`() async throws {
       try await RelayFixture.run { relay in
         for (number, (command, words)) in [("/compacting 60000", "Compacting the context"), ("/retry 60000", "🔁")]
           .enumerated()
@@ -67,7 +68,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a run that is stopped in mid-retry leaves no line of it`() async throws {
+    @Test func `a run that is stopped during a retry leaves no line of it`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/retry 60000", id: "1")
         await relay.messenger.waitForText("🔁")
@@ -78,7 +79,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a messenger that dies meanwhile is told the end in the same message`() async throws {
+    @Test func `a messenger that restarts during a retry shows the end in the same message`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/retry 2000", id: "1")
         await relay.messenger.waitForText("🔁")

@@ -28,7 +28,7 @@ extension EndToEnd.Sessions {
     // MARK: - The agent's own
 
     @Test(arguments: ["/confirm", "/select", "/input"], [Break.stop, .kill])
-    func `a question of an agent that ends with the daemon is closed once, and its old button is answered`(
+    func `a question of an agent that ends with the daemon is closed once, and its old button gets a notice`(
       command: String, change: Break
     ) async throws {
       try await RelayFixture.run(config: Self.config, capabilities: Self.buttons) { relay in
@@ -54,7 +54,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: [Break.stop, .kill])
-    func `a messenger that cannot change a question says below it that no answer is wanted any more`(
+    func `a messenger that cannot change a question says below it that the question is closed`(
       change: Break
     ) async throws {
       var capabilities = FakeMessenger.usual
@@ -74,7 +74,7 @@ extension EndToEnd.Sessions {
       ("/confirm", "yes", "You said yes."), ("/select", "Violet", "You answered: Violet"),
       ("/input", "Ann", "You answered: Ann"),
     ])
-    func `a question of the agent is answered in words after an upgrade`(
+    func `a question of the agent is answered by text after an upgrade`(
       command: String, words: String, answer: String
     ) async throws {
       try await RelayFixture.run { relay in
@@ -89,11 +89,11 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `the time that a question has waited counts after an upgrade`() async throws {
+    @Test func `the time for which a question has waited counts after an upgrade`() async throws {
       try await RelayFixture.run(sessions: "questionTimeoutSeconds: 3") { relay in
         try await relay.messenger.say("/confirm", id: "1")
         await relay.messenger.wait { $0.questions.count == 1 }
-        // Were the time to begin anew with each, it would never be over.
+        // If the time started again with each upgrade, it would never pass.
         while await relay.messenger.outcomes["1"] == nil {
           try Task.checkCancellation()
           try await relay.goThrough(.upgrade)
@@ -128,7 +128,9 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: Break.allCases)
-    func `a message whose agent does not start is asked about again after a break`(change: Break) async throws {
+    func `the question about a message whose agent does not start is asked again after an outage`(change: Break)
+      async throws
+    {
       try await RelayFixture.run(config: Self.config, isOldAgent: true, capabilities: Self.buttons) { relay in
         let agent = relay.scratch.path + "/old-agent"
         rename(agent, agent + ".away")
@@ -139,7 +141,9 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: Break.allCases)
-    func `a message that the agent may have taken is asked about again after a break`(change: Break) async throws {
+    func `the question about a message that the agent may have taken is asked again after an outage`(change: Break)
+      async throws
+    {
       try await RelayFixture.run(
         config: Self.config, agent: ["--dialect", "cumulative"], isOldAgent: true, capabilities: Self.buttons
       ) { relay in

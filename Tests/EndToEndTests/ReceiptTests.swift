@@ -10,7 +10,7 @@ extension EndToEnd.Messengers {
     private static let answer = (1...30).map { _ in "word" }
 
     @Test(arguments: [[:], nil, "ok"] as [JSONValue?])
-    func `an edit that was carried out counts, whatever its receipt says`(receipt: JSONValue?) async throws {
+    func `a change that was made counts, whatever its receipt holds`(receipt: JSONValue?) async throws {
       try await RelayFixture.run { relay in
         await relay.messenger.answer(MessageEdit.method, with: receipt ?? .null)
         for number in 1...2 {
@@ -35,7 +35,7 @@ extension EndToEnd.Messengers {
       }
     }
 
-    @Test func `a send whose receipt names no message is not sent again, and says what is missing`() async throws {
+    @Test func `a send whose receipt names no message is not sent again, with a notice of the fault`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.idempotencyKey = nil
       try await RelayFixture.run(capabilities: capabilities) { relay in

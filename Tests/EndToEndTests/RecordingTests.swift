@@ -29,7 +29,7 @@ private struct Shape {
 
   private init(cursor: JSONCursor) { self.cursor = cursor }
 
-  /// Arrays count as the set of their items' shapes; what a tool takes is its own affair.
+  /// Arrays count as the set of their items' shapes; the arguments of tools are not compared.
   private mutating func read() -> String {
     switch cursor.peek() {
     case UInt8(ascii: "{"):

@@ -31,8 +31,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `the demo agent is named once, whatever is started again and however many sessions begin`() async throws
-    {
+    @Test func `the demo agent is announced once, over restarts and new sessions`() async throws {
       // A search path without pi.
       try await RelayFixture.run(namesAgent: false, programs: .built(with: ["PATH": "/nowhere"])) { relay in
         try await relay.messenger.say("hello", id: "1")
@@ -50,7 +49,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a killed daemon loses nothing that was written and reports what was running`() async throws {
+    @Test func `a killed daemon loses no written text and reports the interrupted run`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -89,7 +88,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a message that was growing is completed with all that it showed`() async throws {
+    @Test func `a growing message is completed by the next daemon with everything it had shown`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick brown fox jumps")
@@ -106,7 +105,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a plugin that ends again and again is held back by the next daemon, too`() async throws {
+    @Test func `a plugin that exits again and again is also held back by the next daemon`() async throws {
       let config = RelayFixture.defaultConfig + "\nrestart: {firstDelayMilliseconds: 20000}\n"
       try await RelayFixture.run(config: config) { relay in
         try relay.scratch.write("crasher", "#!/bin/sh\nexit 3\n", executable: true)
@@ -131,7 +130,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a stop says so where it is to`() async throws {
+    @Test func `a stop is announced if configured`() async throws {
       let config = RelayFixture.defaultConfig + "\nshutdown: {tellConversations: true}\n"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("hello", id: "1")
@@ -141,7 +140,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a question that was open is closed`() async throws {
+    @Test func `an open question is closed after a restart`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
       try await RelayFixture.run(capabilities: capabilities) { relay in
@@ -156,7 +155,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what was typed for a question that is gone is no prompt`() async throws {
+    @Test func `text that was typed for a closed question is not a prompt`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -176,7 +175,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a press of a button that had no effect any more is reported without its id`() async throws {
+    @Test func `a press of a button without effect is reported without its id`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -196,7 +195,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what a running tool showed is removed`() async throws {
+    @Test func `the progress of a running tool is removed after a restart`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/tool 60000", id: "1")
         await relay.messenger.waitForText("⏳ Running")
@@ -206,7 +205,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `an outcome that could not be told is told by the next daemon`() async throws {
+    @Test func `an outcome that could not be reported is reported by the next daemon`() async throws {
       try await RelayFixture.run { relay in
         let refusal = WireError(.internalError, "not now")
         await relay.messenger.fail(MessageSettled.method, with: [refusal, refusal, refusal])
@@ -218,7 +217,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a message that the last daemon had is known to the next`() async throws {
+    @Test func `a message that the last daemon stored is known to the next`() async throws {
       try await RelayFixture.run { relay in
         #expect(try await relay.messenger.say("hello", id: "1").stored)
         _ = await relay.messenger.waitForOutcome(of: "1")
@@ -230,7 +229,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `the state of a plugin comes back to it`() async throws {
+    @Test func `the stored state of a plugin is returned to it`() async throws {
       try await RelayFixture.run { relay in
         _ = try await relay.messenger.request(StateSave(state: ["cursor": 7]))
         try await relay.killAndStart()
@@ -239,7 +238,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a stop parks what waits, and the next start goes on with it`() async throws {
+    @Test func `a stop keeps waiting messages, and the next start continues with them`() async throws {
       let config = RelayFixture.defaultConfig + "\nshutdown: {drainSeconds: 0}\n"
       try await RelayFixture.run(config: config) { relay in
         try await relay.messenger.say("/slow 500", id: "1")
@@ -272,7 +271,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a send whose receipt was lost with the daemon is marked where nothing can tell`() async throws {
+    @Test func `a send whose receipt was lost with the daemon is marked when no look-up can tell`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.idempotencyKey = nil
       try await RelayFixture.run(capabilities: capabilities) { relay in
@@ -288,7 +287,7 @@ extension EndToEnd.Operation {
     }
 
     @Test(arguments: [("1", MessageSettled.Outcome.failed), ("2", .stopped)])
-    func `where nothing proves that the agent took a message the person is asked`(
+    func `the person is asked about a message that the agent may have taken`(
       reply: String, outcome: MessageSettled.Outcome
     ) async throws {
       try await RelayFixture.run(agent: ["--dialect", "cumulative"], isOldAgent: true) { relay in
@@ -313,7 +312,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `half a line at the end of the session's file is cut off before the agent goes on`() async throws {
+    @Test func `half a line at the end of the session's file is cut off before the agent continues`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
@@ -332,7 +331,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what was dropped with its session is not run by the next daemon`() async throws {
+    @Test func `a message that was dropped with its session is not run by the next daemon`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -352,7 +351,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what an earlier daemon left of a session is gone before the session goes on`() async throws {
+    @Test func `leftover processes of an earlier daemon are killed before the session continues`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -386,7 +385,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `messages written before the conversation turned to another session stay with the first`() async throws {
+    @Test func `messages written before the conversation chose another session stay with the first`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "0")
         _ = await relay.messenger.waitForOutcome(of: "0")
@@ -396,7 +395,7 @@ extension EndToEnd.Operation {
         try await relay.messenger.say("/new second", id: "3")
         _ = await relay.messenger.waitForOutcome(of: "3")
         try await relay.killAndStart()
-        // Nobody watches the first session any more: how its messages ended is told all the same.
+        // Nobody watches the first session any more, and the outcome of its messages is reported all the same.
         await relay.messenger.waitForText("pi-relayd was restarted while the agent worked on")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         try await relay.messenger.say("/use 1", id: "4")

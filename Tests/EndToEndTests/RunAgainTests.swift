@@ -24,7 +24,9 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: RelayFixture.Break.allCases)
-    func `the next daemon runs a forgotten message again, once, for who may`(change: RelayFixture.Break) async throws {
+    func `the next daemon runs a forgotten message again, once, for an admitted person`(change: RelayFixture.Break)
+      async throws
+    {
       try await RelayFixture.run(capabilities: Self.buttons) { relay in
         let button = try await buttonOfForgotten("/slow 20 with care", relay)
         try await relay.goThrough(change)
@@ -45,7 +47,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a press that a daemon took and did not come to is carried out by the next, once`() async throws {
+    @Test func `a press that a daemon stored and did not handle is handled by the next, once`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1", capabilities: Self.buttons) { relay in
         let button = try await buttonOfForgotten("/slow 20 with care", relay)
         try await relay.messenger.say("/hang", id: "2", in: "c2")

@@ -40,7 +40,7 @@ extension EndToEnd.Operation {
         }
       }
 
-      /// Waits for a message, whatever comes before it.
+      /// Waits for a message, and skips others before it.
       func wait(for text: String) async -> Bool {
         while let message = await messages.next() { if message.contains(text) { return true } }
         return false
@@ -49,7 +49,7 @@ extension EndToEnd.Operation {
       func close() { EventLoop.shared.close(token, descriptor) }
     }
 
-    @Test func `it is told of readiness, life, reloading and stopping`() async throws {
+    @Test func `the service manager is notified of readiness, watchdog, reload and stop`() async throws {
       let scratch = try TemporaryFolder()
       let manager = try NotifySocket(in: scratch.path)
       defer { manager.close() }

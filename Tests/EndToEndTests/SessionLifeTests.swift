@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd.Sessions {
   @Suite struct SessionLifeTests {
-    @Test func `with one place for agents, an idle one makes room`() async throws {
+    @Test func `with one slot for agents, an idle agent is stopped for another`() async throws {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in
         try await relay.messenger.say("/slow 10", id: "1", in: "c1")
         await relay.messenger.waitForText("The quick", in: "c1")
@@ -25,7 +25,9 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message whose agent does not start waits, over kill and upgrade, until it does or is dropped`()
+    @Test
+    func
+      `a message whose agent does not start waits, over kill and upgrade, until the agent starts or the message is dropped`()
       async throws
     {
       var capabilities = FakeMessenger.usual
@@ -68,7 +70,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a question that an upgrade makes needless is closed`() async throws {
+    @Test func `a question that is settled during an upgrade is closed`() async throws {
       try await RelayFixture.run(isOldAgent: true) { relay in
         let agent = relay.scratch.path + "/old-agent"
         rename(agent, agent + ".away")
@@ -82,7 +84,9 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a start that waits for a place says so, can be changed, given up, and holds up nobody`() async throws {
+    @Test func `a start that waits for a slot has a notice, can be changed or withdrawn, and delays no other session`()
+      async throws
+    {
       try await RelayFixture.run(sessions: "maximum: 1") { relay in
         try await relay.messenger.say("/hang", id: "1", in: "c1")
         try await relay.waitForStatus { status in status.sessions.contains { $0.activity == .working } }
@@ -124,7 +128,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `who talked to a session that was closed elsewhere is told so`() async throws {
+    @Test func `the people of a session that was closed elsewhere are told`() async throws {
       try await RelayFixture.run { relay in
         for (number, place) in ["c1", "c2", "c3"].enumerated() {
           try await relay.messenger.say(number == 0 ? "hello" : "/use 1", id: "0", in: place)
@@ -138,7 +142,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `who comes back to a session that is gone is told so`() async throws {
+    @Test func `a person who returns to a removed session is told`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -154,7 +158,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `an agent that hangs can be stopped`() async throws {
+    @Test func `an agent that does not answer can be stopped`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/hang", id: "1")
         await relay.messenger.wait { $0.typing.last == true }
@@ -163,7 +167,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a run over the configured time is stopped and says so`() async throws {
+    @Test func `a run over the configured time is stopped with a notice`() async throws {
       try await RelayFixture.run(sessions: "callTimeoutSeconds: 1") { relay in
         try await relay.messenger.say("/hang", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
@@ -171,7 +175,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `forwarded words are neither a command nor an answer`() async throws {
+    @Test func `forwarded text is neither a command nor an answer`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/confirm", id: "1")
         await relay.messenger.waitForText("❓ **Clear the cache?**")
@@ -185,7 +189,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a session switched away from is left tidy`() async throws {
+    @Test func `a session that was left has no growing answer`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 30", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -200,7 +204,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a steered message is not run again when the agent dies`() async throws {
+    @Test func `a steered message is not run again when the agent ends`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/tool 60000", id: "1")
         await relay.messenger.waitForText("Running bash")

@@ -19,7 +19,7 @@ extension EndToEnd.Sessions {
       return await relay.messenger.texts().last?.split(separator: "\n").map(String.init) ?? []
     }
 
-    @Test func `the status tells what the agent knows of its session, and what is changed in its repository`()
+    @Test func `the status shows the agent's figures and the changes in the session's repository`()
       async throws
     {
       try await RelayFixture.run(sessions: "roots: [/tmp]") { relay in
@@ -44,7 +44,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a session that sleeps shows its model after a restart of the daemon`() async throws {
+    @Test func `a sleeping session shows its model after a restart of the daemon`() async throws {
       try await RelayFixture.run { relay in
         try await Self.say("hello", id: "1", at: relay)
         try await relay.killAndStart()
@@ -59,7 +59,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `the bot's activity follows name, model, wake and close, and is of one session only`() async throws {
+    @Test func `the bot's activity follows name, model, wake and close of one session only`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.presence = true
       try await RelayFixture.run(capabilities: capabilities) { relay in

@@ -45,7 +45,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a disabled plugin stays so over a start, as its help says`() async throws {
+    @Test func `a disabled plugin stays disabled over a start, as its help says`() async throws {
       try await RelayFixture.run { relay in
         let help = try await relay.command("plugins", "disable", "--help").output.joined(separator: " ")
         #expect(help.contains("after a start of the daemon too"), "\(help)")

@@ -10,7 +10,7 @@ import Testing
 extension EndToEnd.Operation {
   /// The commands on the state as a whole: a copy of it, the copy put back, a damaged one repaired.
   @Suite struct StorageCommandTests {
-    @Test func `backup and restore work on a daemon that runs`() async throws {
+    @Test func `backup and restore work on a running daemon`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")
@@ -58,7 +58,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a damaged state is told, kept aside and repaired`() async throws {
+    @Test func `a damaged state is reported, kept aside and repaired`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         _ = await relay.messenger.waitForOutcome(of: "1")

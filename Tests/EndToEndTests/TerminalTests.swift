@@ -7,7 +7,7 @@ import Testing
 extension EndToEnd.Operation {
   /// The chat where a person sits: `script`, which every Debian has, gives it a terminal.
   @Suite struct TerminalTests {
-    @Test func `a person sees what became of a question`() async throws {
+    @Test func `a person sees the answer to a question`() async throws {
       try await RelayFixture.run { relay in
         let command = try await chat(relay) { line, type in
           if line.contains("Ctrl-D leaves") { type("/select") }
@@ -18,7 +18,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a person who leaves is not told that the daemon is away, and leaves a clean line`() async throws {
+    @Test func `a person who leaves gets no notice about the daemon, and a clean line`() async throws {
       try await RelayFixture.run { relay in
         let command = try await chat(relay) { line, type in
           if line.contains("Ctrl-D leaves") { type("/ping") }
@@ -31,7 +31,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `an answer's Markdown is laid out, and plain where no styles are wanted`() async throws {
+    @Test func `an answer's Markdown is laid out, and plain without styles`() async throws {
       try await RelayFixture.run { relay in
         let styled = try await answer(to: "**bold** `code`", relay)
         #expect(styled.contains("You wrote: \u{1B}[1mbold\u{1B}[0m \u{1B}[36mcode\u{1B}[0m"), "\(styled)")
@@ -43,7 +43,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `the agent's words cannot command the terminal`() async throws {
+    @Test func `the agent's text cannot send commands to the terminal`() async throws {
       let evil = "\u{1B}]0;title\u{07}\u{1B}[2J\u{9B}31m&#27;[31m red"
       try await RelayFixture.run { relay in
         for environment in [[:], ["NO_COLOR": "1"]] {
@@ -58,7 +58,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a growing answer goes on below what interrupts it`() async throws {
+    @Test func `a growing answer continues below an interruption`() async throws {
       try await RelayFixture.run { relay in
         let lines = Locked<[String]>([])
         let command = try await chat(relay) { line, type in
@@ -76,7 +76,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `who leaves a daemon that the chat has started is told how to end it`() async throws {
+    @Test func `a person who leaves a daemon that the chat has started is told how to stop it`() async throws {
       try await RelayFixture.run(startsDaemon: false) { relay in
         let command = try await chat(relay) { line, type in if line.contains("Ctrl-D leaves") { type("\u{4}") } }
         let hint = try #require(
@@ -92,7 +92,8 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a daemon that a chat has started for itself ends with it, unless somebody else uses it`() async throws {
+    @Test func `a daemon that a chat has started for itself ends with it, unless another client uses it`() async throws
+    {
       try await RelayFixture.run(config: "", startsDaemon: false) { relay in
         let first = try await relay.command("chat", "--stop-daemon", "hello")
         #expect(first.output.contains { $0.hasPrefix("You wrote: hello") })

@@ -23,7 +23,7 @@ extension EndToEnd.Operation {
         + status.sessions.map(\.pid)
     }
 
-    @Test func `a session in mid-stream does not notice`() async throws {
+    @Test func `a session's answer continues through an upgrade`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 60 to the end", id: "1")
         await relay.messenger.waitForText("The quick brown")
@@ -49,7 +49,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `an open question is answered after it, by its old button`() async throws {
+    @Test func `an open question is answered after an upgrade, by its old button`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
       try await RelayFixture.run(capabilities: capabilities) { relay in
@@ -66,7 +66,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `half a line goes on with its other half`() async throws {
+    @Test func `half a line before an upgrade is joined with its other half after it`() async throws {
       try await RelayFixture.run { relay in
         let folder = relay.scratch.path
         let script = try relay.scratch.write(
@@ -96,7 +96,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what runs on is supervised as before`() async throws {
+    @Test func `running processes are supervised after an upgrade as before`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -117,7 +117,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a daemon killed after it leaves nothing running`() async throws {
+    @Test func `a daemon killed after an upgrade leaves no process running`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -135,7 +135,9 @@ extension EndToEnd.Operation {
       ("relative/pi-relayd", "name it by its whole path"), ("/bin/true", "is it a pi-relayd?"),
       ("/bin/false", "would not start"),
     ])
-    func `what cannot take over is refused, and everything goes on`(program: String, why: String) async throws {
+    func `a program that cannot take over is refused, and everything continues`(program: String, why: String)
+      async throws
+    {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 40", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -147,7 +149,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a configuration that is wrong keeps the daemon as it is`() async throws {
+    @Test func `an invalid configuration keeps the running program`() async throws {
       try await RelayFixture.run { relay in
         let path = relay.home.path + "/relay.yaml"
         let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
@@ -160,7 +162,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a new program that dies at once is followed by a fresh one`() async throws {
+    @Test func `a new program that exits at once is followed by a fresh one`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 500", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -178,7 +180,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `restart keeps what runs, and starts where nothing does`() async throws {
+    @Test func `restart keeps running agents, and starts a daemon that is not running`() async throws {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("/slow 40", id: "1")
         await relay.messenger.waitForText("The quick")
@@ -190,7 +192,7 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `a stop is not forgotten over an upgrade`() async throws {
+    @Test func `a stop during an upgrade is not forgotten`() async throws {
       try await RelayFixture.run { relay in
         await relay.messenger.swallowAnswers(1)
         try await relay.messenger.say("/help", id: "1")
@@ -203,7 +205,9 @@ extension EndToEnd.Operation {
       }
     }
 
-    @Test func `what dies, or begins, while an upgrade waits for rest is started all the same`() async throws {
+    @Test func `plugins that exit and sessions that begin while an upgrade waits are started all the same`()
+      async throws
+    {
       try await RelayFixture.run { relay in
         try await relay.messenger.say("hello", id: "0")
         #expect(await relay.messenger.waitForOutcome(of: "0") == .answered)
@@ -215,7 +219,7 @@ extension EndToEnd.Operation {
         try await relay.waitForLog("upgrading to")
         try await relay.messenger.say("hello", id: "2", in: "c2")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
-        // Its next life knows what became of the send.
+        // The next process knows the outcome of the send.
         let pid = try #require(try await relay.plugin("fake/default")?.pid)
         kill(pid, SIGKILL)
         let result = try await upgrade

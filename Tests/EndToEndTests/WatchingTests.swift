@@ -23,7 +23,7 @@ extension EndToEnd.Sessions {
       return await relay.messenger.texts(in: conversation).filter { !$0.contains("Write to the agent") }
     }
 
-    @Test func `an answer goes to the channel that asked, and to who chose the session`() async throws {
+    @Test func `an answer goes to the channel that asked, and to the people who chose the session`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         try await say("from one", id: "1", in: "one", relay)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -45,7 +45,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: [true, false])
-    func `so it is after a restart and after an upgrade`(isUpgrade: Bool) async throws {
+    func `an answer goes to the channel that asked after a restart and after an upgrade`(isUpgrade: Bool) async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         for (id, channel) in [("1", "one"), ("2", "two")] {
           try await say("hello", id: id, in: channel, relay)
@@ -66,7 +66,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test(arguments: RelayFixture.Break.allCases)
-    func `a conversation that says nothing is shown its session after the daemon has made way for another`(
+    func `a quiet conversation is shown its session after the daemon was replaced`(
       _ change: RelayFixture.Break
     ) async throws {
       try await RelayFixture.run { relay in
@@ -86,7 +86,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a conversation that says nothing is told when its session is closed after a restart`() async throws {
+    @Test func `a quiet conversation is told when its session is closed after a restart`() async throws {
       try await RelayFixture.run { relay in
         try await say("hello", id: "1", in: "one", relay)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -98,7 +98,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a question goes where the run came from, and only there is it answered`() async throws {
+    @Test func `a question goes to the conversation of its run, and only there is it answered`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         try await say("hello", id: "1", in: "two", relay)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -116,7 +116,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message steered into another's run is answered where it came from, too`() async throws {
+    @Test func `a message steered into another's run is also answered in its own conversation`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         try await say("hello", id: "1", in: "two", relay)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -132,7 +132,8 @@ extension EndToEnd.Sessions {
     /// Changes what was said to the agent in its own copy, as an extension of pi may.
     private static let changing = #"sed -u '/"role":"user"/s/look left/glance left/'"#
 
-    @Test func `so is one that an extension has changed on its way into the run`() async throws {
+    @Test func `a steered message that an extension has changed is also answered in its own conversation`() async throws
+    {
       try await RelayFixture.run(config: Self.config, agentFilter: Self.changing) { relay in
         try await say("hello", id: "1", in: "two", relay)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
@@ -145,7 +146,7 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a question about a silent agent is asked, and answered, where a person turns to its session`()
+    @Test func `a question about a silent agent is asked and answered in a conversation that turns to its session`()
       async throws
     {
       try await RelayFixture.run(sessions: "silenceTimeoutSeconds: 1") { relay in

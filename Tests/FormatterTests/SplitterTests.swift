@@ -23,7 +23,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
   }
 
   /// Texts that the host does not even ask about.
-  @Test(arguments: ["discord", "plain"]) func `plain words are shown as they are`(dialect: String) {
+  @Test(arguments: ["discord", "plain"]) func `plain text is shown unchanged`(dialect: String) {
     let parts = [
       "word", "Word", "Überß", "日本", "🦊", " ", " ", "\n", "\n\n", ". ", ", ", ": ", "? ", "42", " 7. ", " - ", "don't",
       " (so) ", "a/b", "50%", "#", "* ", "`", "> ", "|", "_", "- ", "1. ", "<", "http://x.y/z", "\u{A0}", "\u{2028}",
@@ -48,20 +48,20 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     }
   }
 
-  @Test func `cuts at the end of a paragraph`() {
+  @Test func `a text is cut at the end of a paragraph`() {
     let first = String(repeating: "a", count: 30)
     let second = String(repeating: "b", count: 30)
     #expect(texts("\(first)\n\n\(second)", limit: 50) == [first, second])
   }
 
-  @Test func `cuts at the end of a line`() {
+  @Test func `a text is cut at the end of a line`() {
     let lines = (1...8).map { "line number \($0)" }
     for piece in texts(lines.joined(separator: "\n"), limit: 40) {
       #expect(piece.split(separator: "\n").allSatisfy { lines.contains(String($0)) })
     }
   }
 
-  @Test func `cuts a long line at the end of a sentence, else of a word`() {
+  @Test func `a long line is cut at the end of a sentence, else of a word`() {
     #expect(
       texts("This is the first sentence. And here is the second.", limit: 40)
         == ["This is the first sentence.", "And here is the second."])
@@ -77,7 +77,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     #expect(pieces.allSatisfy { $0.utf16.count <= 50 && $0.allSatisfy { String($0) == family } })
   }
 
-  @Test func `one character longer than a message does not stop everything`() {
+  @Test func `one character longer than a message is shown all the same`() {
     let zalgo = "e" + String(repeating: "\u{301}", count: 300)
     let pieces = texts(zalgo, limit: 100)
     #expect(pieces.count > 1)
@@ -97,7 +97,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     #expect(shown == code)
   }
 
-  @Test func `a shorter fence inside a longer one closes nothing`() {
+  @Test func `a shorter fence inside a longer one does not close it`() {
     let source = "````md\n```\ninner\n```\n" + String(repeating: "more\n", count: 20) + "````"
     for piece in texts(source, limit: 60) {
       #expect(piece.hasPrefix("````md\n") && piece.hasSuffix("\n````"))
@@ -123,7 +123,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
       ])
   }
 
-  @Test func `pipes in code and in prose are no table`() {
+  @Test func `pipes in code and in prose do not make a table`() {
     let source = "```\n| a | b |\n|---|---|\n| 1 | 2 |\n```\nx | y"
     #expect(texts(source) == [source])
   }
@@ -138,7 +138,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     #expect(pieces[0].consumed == 6)
   }
 
-  @Test(arguments: LengthUnit.allCases) func `no piece is over the limit in its unit`(unit: LengthUnit) {
+  @Test(arguments: LengthUnit.allCases) func `each piece is within the limit in its unit`(unit: LengthUnit) {
     let text =
       String(repeating: "Größe 🦊 説明 word. ", count: 200) + "\n```\n" + String(repeating: "é", count: 500) + "\n```"
     for limit in [32, 50, 99, 333, 2_000] {
@@ -151,7 +151,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
     String(text.filter { !$0.isWhitespace && $0 != "`" && $0 != "~" })
   }
 
-  @Test func `nothing is lost and nothing shown twice, whatever the text`() {
+  @Test func `no text is lost or shown twice`() {
     var generator = SplitMix(seed: 7)
     let parts = [
       "word ", "a longer piece of prose. ", "\n", "\n\n", "```Ω\n", "```\n", "~~~\n", "````\n", "🦊", "説明", "x",
@@ -193,7 +193,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
 
   // 200 KB each: a step that takes the square of the length would hold up the whole run.
   @Test(arguments: ["| a ", "|-", "[", "*_", "```\n", "| a | b |\n|---|---|\n", "> ", "\u{301}", "`", "a b"])
-  func `hostile input is split too`(unit: String) {
+  func `hostile input is split within the limits`(unit: String) {
     let text = String(repeating: unit, count: 200_000 / unit.utf8.count)
     #expect(split(text).allSatisfy { $0.text.utf16.count <= 2_000 })
   }
@@ -206,7 +206,7 @@ private func texts(_ text: String, limit: Int = 2_000, unit: LengthUnit = .utf16
       of: FormatTool(calls: [.init(name: name, arguments: arguments, failed: failed)], dialect: dialect))[0]
   }
 
-  @Test func `shows what tells most of each tool`() {
+  @Test func `the telling argument of each tool is shown`() {
     #expect(line("bash", ["command": "ls -l\necho"]) == "🔧 **bash** `$ ls -l echo`")
     #expect(line("bash", ["command": "ls"], dialect: "plain") == "🔧 bash ($ ls)")
     #expect(line("read", ["path": "a/b.txt", "limit": 3]) == "🔧 **read** `a/b.txt`")

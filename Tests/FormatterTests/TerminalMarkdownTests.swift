@@ -63,7 +63,7 @@ private func marked(_ line: String) -> String {
       ])
   }
 
-  @Test func `words are wrapped under their own beginning`() {
+  @Test func `text is wrapped to its own indentation`() {
     #expect(
       shown("- some words that go on\n\n> and some words more", columns: 20) == [
         "• some words that go", "  on", "", "<2>│ <>and some words", "<2>│ <>more",
@@ -88,12 +88,12 @@ private func marked(_ line: String) -> String {
     "# \u{1B}Pq\u{1B}\\", "- \u{08}\u{08}x\ry", "> \u{7F}\u{202E}evil", "\u{0}\u{1B}[31m", "a\u{2066}b\u{061C}",
     "\\\u{1B}[31m",
   ])
-  func `no control sequence of the text reaches the terminal`(markdown: String) {
+  func `control sequences of the text do not reach the terminal`(markdown: String) {
     let lines = TerminalMarkdown(columns: 40).lines(of: markdown) + TerminalLine.plain(markdown, columns: 40)
     for line in lines { expectHarmless(line.text) }
   }
 
-  @Test func `no control sequence comes out of random text`() {
+  @Test func `random text gives no control sequence`() {
     let parts = [
       "\u{1B}", "[", "31m", "]", "0;", "\u{07}", "\u{9B}", "&#27;", "&#x1B;", "`", "```", "\n", "*", "_", "|", "-", "(",
       ")", "!", "> ", "- ", "# ", "\\", "<", "\t", "\r", "\u{202E}", "word", " ", "日", "🦊", "\u{301}",

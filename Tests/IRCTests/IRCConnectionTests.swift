@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `as many lines go out as the server puts up with, and the caller is told how many`() async throws {
+  @Test func `no more lines go out than the server allows, and the caller is told how many`() async throws {
     // Two lines were part of the greeting.
     try await run(burst: 5) { server, connection, _ in
       let count = try await connection.say(["a", "b", "c", "d"], to: "#work", as: "k1")
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `what the server refuses is told, and only of its own target`() async throws {
+  @Test func `a refusal of the server is reported for its own target only`() async throws {
     try await run { server, connection, lines in
       try server.tell("mute")
       _ = await server.wait { $0.contains("mute") ? true : nil }
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `lines that the server did not confirm before it went are in doubt`() async throws {
+  @Test func `lines that the server did not confirm before the connection ended are in doubt`() async throws {
     try await run { server, connection, _ in
       try server.tell("mute")
       _ = await server.wait { $0.contains("mute") ? true : nil }
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a person is an account or a mask, and a history says nothing of who bears a nick now`() async throws {
+  @Test func `a person is known by account or mask, and the history does not tell who bears a nick now`() async throws {
     try await run { _, connection, _ in
       var authors: [String] = []
       for (text, isPast) in [

@@ -16,7 +16,7 @@ import Testing
 
   private let login: [String: JSONValue] = ["account": "pibot", "accountPassword": "secret"]
 
-  @Test func `a session begins with the password, and joins its channels once it is welcome`() throws {
+  @Test func `a session begins with the password, and joins its channels after the welcome`() throws {
     var session = IRCSession(try settings(["password": "door"]))
     #expect(session.greeting == ["PASS :door", "CAP LS 302", "NICK pibot", "USER pi-relay 0 * :pi-relay"])
     #expect(try take(":irc.test CAP * LS :multi-prefix", &session) == ["CAP END"])
@@ -26,7 +26,7 @@ import Testing
     #expect(try take("PING :x", &session) == ["PONG :x", "JOIN #secret key"])
   }
 
-  @Test func `capabilities are asked for where they are, and the account is logged in to before the welcome`() throws {
+  @Test func `available capabilities are requested, and the account is logged in to before the welcome`() throws {
     var session = IRCSession(try settings(login))
     #expect(try take("CAP * LS * :sasl=PLAIN multi-prefix", &session) == [])
     #expect(try take("CAP * LS :server-time account-tag", &session) == ["CAP REQ :account-tag sasl server-time"])
@@ -36,7 +36,7 @@ import Testing
     #expect(session.capabilities == ["account-tag", "sasl", "server-time"])
   }
 
-  @Test func `a refused account, or none where one is wanted, ends the session`() throws {
+  @Test func `a refused account, or a missing one that is required, ends the session`() throws {
     var session = IRCSession(try settings(login))
     _ = try take(":irc.test 904 * :SASL authentication failed", &session)
     #expect(session.refusal == "the server refuses the account: SASL authentication failed")
@@ -45,7 +45,7 @@ import Testing
     #expect(session.refusal?.contains("offers no SASL") == true)
   }
 
-  @Test func `a nick that is taken is replaced, and wanted back`() throws {
+  @Test func `a nick that is in use is replaced, and requested again`() throws {
     var session = IRCSession(try settings())
     #expect(try take(":irc.test 433 * pibot :in use", &session) == ["NICK pibot_"])
     #expect(try take(":irc.test 433 * pibot_ :in use", &session) == ["NICK pibot__"])
@@ -67,7 +67,10 @@ import Testing
     #expect(session.room(to: "#work") == 510 - ":pibot!~pi@host.test PRIVMSG #work :".utf8.count)
   }
 
-  @Test func `names are one as the server says, and channels that cannot be joined are told until they can`() throws {
+  @Test
+  func `names are compared by the server's rules, and channels that cannot be joined are reported until they can`()
+    throws
+  {
     var session = IRCSession(try settings())
     #expect(session.fold("A[]\\~") == session.fold("a{}|^"))
     _ = try take(":irc.test 005 pibot CASEMAPPING=ascii :are supported", &session)
@@ -88,7 +91,7 @@ import Testing
       ("tls", ["tls": false, "password": "door"]), ("channels.0", ["channels": ["work"]]),
       ("masks.0", ["masks": ["ann!*@*"]]), ("masks.0", ["masks": ["*!~ann@*"]]), ("masks.0", ["masks": ["ann"]]),
     ] as [(String, [String: JSONValue])])
-  func `settings that cannot work, or would let anybody in, are told by their place`(
+  func `settings that cannot work, or would admit anybody, are reported with their place`(
     path: String, more: [String: JSONValue]
   ) throws {
     let problems = try #require(throws: ConfigurationProblems.self) { try settings(more) }

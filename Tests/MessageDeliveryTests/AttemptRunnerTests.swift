@@ -22,7 +22,7 @@ import Testing
     return end
   }
 
-  @Test func `a growing change is given back to be tried later, except directly after a crash`() async throws {
+  @Test func `a growing change is returned for a later try, except directly after a crash`() async throws {
     #expect(try await carryOut(.growth, [.notDelivered]) == .postponed(.seconds(1)))
     #expect(try await carryOut(.growth, [.delayed(.seconds(9))]) == .postponed(.seconds(9)))
     #expect(try await carryOut(.growth, [.connectionLost, .timedOut]) == .gaveUp(.crashes(2)))
@@ -41,7 +41,7 @@ import Testing
         == .gaveUp(.triesUsedUp(3)))
   }
 
-  @Test func `any other change is tried until it ends or the daemon does`() async throws {
+  @Test func `another change is tried until it ends or the daemon does`() async throws {
     #expect(
       try await carryOut(.change, [.notDelivered, .delayed(.seconds(9)), .delivered(message: "m")])
         == .succeeded(message: "m", mayBeRepeat: false))

@@ -205,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: [Attempt.Kind.change, .growth])
-  func `a change whose connection is lost is tried as soon as the messenger is back`(kind: Attempt.Kind) {
+  func `a change whose connection is lost is tried as soon as the messenger is connected again`(kind: Attempt.Kind) {
     var attempt = attempt(kind)
     _ = attempt.next(after: .begun)
     #expect(attempt.next(after: .answered(.connectionLost)) == .wait(.zero))
@@ -226,7 +226,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(0)..<20)
-  func `walks end, and repeat nothing without a look-up or a mark`(batch: UInt64) {
+  func `random walks end, and repeat nothing without a look-up or a mark`(batch: UInt64) {
     for number in UInt64(0)..<200 { walk(SplitMix(seed: batch * 1000 + number)) }
   }
 

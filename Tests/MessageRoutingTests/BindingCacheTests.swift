@@ -15,7 +15,7 @@ import Testing
     func wait() async { for await _ in passes.stream { return } }
   }
 
-  /// A write that reports its steps, and waits to be told to commit and to return.
+  /// A write that reports its steps, and waits for permission to commit and to return.
   private struct Write: Sendable {
     let began = Gate()
     let mayCommit = Gate()
@@ -64,7 +64,7 @@ import Testing
     #expect(cached == (unbindsLast ? nil : "new"))
   }
 
-  @Test func `a session that was read before a change is not kept`() async throws {
+  @Test func `a session that was read before a change is not cached`() async throws {
     let (cache, stored) = (BindingCache(), Locked<String?>("old"))
     let (bind, unbind) = (Write(session: "new"), Write(session: nil))
     let isRead = Gate()
@@ -94,7 +94,7 @@ import Testing
 
   private struct Failure: Error {}
 
-  @Test func `a change alone is known without reading, and one that fails changes nothing`() async throws {
+  @Test func `a change is known without reading, and one that fails changes nothing`() async throws {
     let cache = BindingCache()
     func known() async throws -> String? { try await cache.session(of: Self.key) { throw Failure() } }
     try await cache.change(Self.key, .bind("s1")) {}

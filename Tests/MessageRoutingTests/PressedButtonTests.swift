@@ -16,11 +16,11 @@ import Testing
   }
 
   @Test(arguments: ["again:m1", "k3v9:0", "anything"])
-  func `a button that no longer stands for anything has no words`(button: String) {
+  func `a button without a question has no text`(button: String) {
     let message = words(button)
     #expect(message.text.isEmpty && message.forwarded == true)
     #expect(MessageOrigin(id: message.id) == .action("7"))
   }
 
-  @Test func `the words of a form are kept`() { #expect(words("k3v9", text: "again: please").text == "again: please") }
+  @Test func `the text of a form is kept`() { #expect(words("k3v9", text: "again: please").text == "again: please") }
 }

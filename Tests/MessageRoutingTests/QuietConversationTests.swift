@@ -59,7 +59,7 @@ import Testing
       taskScope: TaskScope())
   }
 
-  @Test func `a conversation has its output from the first thing that it is shown`() async throws {
+  @Test func `a conversation has its output from the first message that it is shown`() async throws {
     try await withStore { store, home in
       let (directory, link) = (directory(store, home), try link())
       directory.connected(link)
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `it goes with its messenger`() async throws {
+  @Test func `the output of a conversation ends with its messenger`() async throws {
     try await withStore { store, home in
       let (directory, link) = (directory(store, home), try link())
       directory.connected(link)
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `a messenger that connects makes no output for what sleeps`() async throws {
+  @Test func `a messenger that connects creates no output for sleeping sessions`() async throws {
     try await withStore { store, home in
       for number in 0..<20 {
         try await store.saveSession(

@@ -3,7 +3,7 @@ import Testing
 @testable import MessageRouting
 
 @Suite struct RecoveryProgressTests {
-  @Test func `an instance counts as recovered when its work is queued and not before`() {
+  @Test func `an instance counts as recovered when its work is queued`() {
     var progress = RecoveryProgress()
     let first = progress.begin("fake/default")
     #expect(first && !progress.isFinished("fake/default"))

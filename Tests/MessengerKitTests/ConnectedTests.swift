@@ -5,7 +5,7 @@ import PluginTestKit
 import RelayConcurrency
 import Testing
 
-/// A messenger whose service is away once, and then for a person to mend.
+/// A messenger whose service is away once, and then needs a person.
 private struct Flaky: Plugin {
   static let name = "flaky"
   private let problems: ProblemReports
@@ -31,7 +31,8 @@ private struct Flaky: Plugin {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectedTests {
-  @Test func `a person is told once what is in the way, that it is over, and what only they can mend`() async throws {
+  @Test func `a problem and its end are reported once, and a problem that only a person can mend says so`() async throws
+  {
     let harness = try PluginHarness<Flaky>()
     #expect(try await harness.start().problem == "not connected yet")
     var told: [String?] = []
@@ -57,7 +58,7 @@ private struct Flaky: Plugin {
     }
   }
 
-  @Test func `typing is shown again and again while it lasts, and at once after a message`() async {
+  @Test func `typing is repeated while it lasts, and sent at once after a message`() async {
     let shown = Mailbox<String>()
     let typing = TypingIndicator(renewal: .milliseconds(5), show: { shown.post($0) })
     await typing.set(true, in: "c")
@@ -68,7 +69,7 @@ private struct Flaky: Plugin {
     await typing.interrupted(in: "c")
   }
 
-  @Test func `a file without a name has one, and one that is too large is told with its size`() throws {
+  @Test func `a file without a name gets one, and one that is too large is reported with its size`() throws {
     let path = "/tmp/pi-relay-outgoing-\(UInt64.random(in: 0 ... .max))"
     try Data(repeating: 0, count: 2_048).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -81,13 +82,13 @@ private struct Flaky: Plugin {
     #expect(OutgoingFile(FileSend(key: "k", conversation: "c", path: path + "-gone", name: "x")).size == 0)
   }
 
-  @Test func `each folder is an installation of its own, always with the same mark`() {
+  @Test func `each folder is an installation of its own with a constant mark`() {
     let (one, other) = (InstallationMark(folder: "/a"), InstallationMark(folder: "/b"))
     #expect(one == InstallationMark(folder: "/a") && one != other)
     #expect(one.description.count == InstallationMark.length)
   }
 
-  @Test func `what did not work is tried as often as is said`() async throws {
+  @Test func `a failed request is repeated as often as asked`() async throws {
     var tries = 0
     let never: Int? = try await Tries(3, first: .milliseconds(1)).run {
       tries += 1

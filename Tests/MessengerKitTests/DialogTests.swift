@@ -15,7 +15,7 @@ import Testing
     DialogChoices(dialog, maximumButtons: 10, maximumOptions: 25)
   }
 
-  @Test func `few answers are buttons, more a menu, and more than a menu holds are buttons again`() {
+  @Test func `few answers are buttons, more are a menu, and more than a menu holds are buttons again`() {
     guard case .buttons(let few) = choices(dialog(.select, answers: 10)) else { return #expect(Bool(false)) }
     #expect(few.count == 10)
     guard case .menu(let some) = choices(dialog(.select, answers: 11)) else { return #expect(Bool(false)) }
@@ -23,7 +23,7 @@ import Testing
     guard case .buttons = choices(dialog(.select, answers: 26)) else { return #expect(Bool(false)) }
   }
 
-  @Test func `a question that wants text has a form, known by its button until others push it out`() throws {
+  @Test func `a question that wants text has a form, known by its button until newer ones replace it`() throws {
     guard case .form(let button) = choices(dialog(.editor)) else { return #expect(Bool(false)) }
     #expect(DialogChoices.dialog(ofForm: button.id) == "d")
     #expect(DialogChoices.dialog(ofForm: "d:1") == nil)
@@ -39,7 +39,7 @@ import Testing
     #expect(forms.form(of: "d") == DialogForm(title: "Question"))
   }
 
-  @Test func `texts are cut by what services count at their strictest`() {
+  @Test func `texts are cut by the strictest count of services`() {
     #expect("abc".cut(3) == "abc" && "abcd".cut(3) == "abc")
     #expect("👩‍👩‍👧‍👦👩‍👩‍👧‍👦".cut(12).utf16.count <= 12)
     #expect("é\u{301}\u{301}\u{301}\u{301}".cut(2).utf16.count <= 2)

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `a change with room is shown at once, one without is put off, and only the newest of these is shown`()
+  @Test func `a change within the limit is sent at once, one over it waits, and only the newest waiting one is sent`()
     async
   {
     let service = Service()
@@ -31,7 +31,7 @@ import Testing
     #expect(service.shown.isEmpty)
   }
 
-  @Test func `what waits is left out once something else is done with the message`() async {
+  @Test func `a waiting change is dropped once the message is changed otherwise`() async {
     let service = Service()
     let edits = service.edits
     #expect(await edits.show("half", of: "1", in: "c") == false)

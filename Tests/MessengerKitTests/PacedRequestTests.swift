@@ -27,7 +27,8 @@ import Testing
     }
   }
 
-  @Test func `what the service has not seen is tried again, and what it may have seen only where that is harmless`()
+  @Test
+  func `a request that the service has not seen is repeated, and one that it may have seen only when that is harmless`()
     async
   {
     #expect(await ask([.unreachable("no route")]) == .success(2))
@@ -37,7 +38,7 @@ import Testing
     #expect(await ask([refusal]) == .failure(refusal))
   }
 
-  @Test func `a doubt is not forgotten over a later failure`() async {
+  @Test func `a possible effect is not forgotten over a later failure`() async {
     let refusal = RESTError.refused(status: 400, code: nil, "no")
     #expect(await ask([.unanswered("it hung up"), refusal]) == .failure(.unanswered("it hung up")))
   }
@@ -50,7 +51,7 @@ import Testing
     #expect(await requests.takesRoomToSpare(for: .init("send", place: "d")))
   }
 
-  @Test func `one of a bucket is under way at a time`() async {
+  @Test func `one request of a bucket is in progress at a time`() async {
     let (inside, most) = (Locked(0), Locked(0))
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<20 {
@@ -78,7 +79,7 @@ import Testing
     #expect(passing.allSatisfy { !$0.isLasting })
   }
 
-  @Test func `a failure says what happened, where, and what a number means`() {
+  @Test func `a failure says what happened, where, and the meaning of a number`() {
     let refusal = RESTError.refused(status: 403, code: "50013", "Missing Permissions")
     #expect(refusal.deliveryFailure(at: "Chat") == .forbidden("Chat: Missing Permissions (50013)"))
     #expect(

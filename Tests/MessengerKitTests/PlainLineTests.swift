@@ -2,14 +2,14 @@ import MessengerKit
 import Testing
 
 @Suite struct PlainLineTests {
-  @Test func `a text is cut between words, and within one only where it is longer than a line`() {
+  @Test func `a text is cut between words, and within one only when it is longer than a line`() {
     #expect("one two three".lines(ofBytes: 8) == ["one two", "three"])
     #expect("one\n\ntwo\r\n  indented".lines(ofBytes: 20) == ["one", "two", "  indented"])
     #expect("abcdefghij".lines(ofBytes: 4) == ["abcd", "efgh", "ij"])
     #expect("  \n ".lines(ofBytes: 10) == [])
   }
 
-  @Test func `no character is torn apart, whatever room there is`() {
+  @Test func `no character is divided at any limit`() {
     let text = "Grüße 👩‍👩‍👧‍👦 und 日本語 mit 🦊🦊🦊 darin"
     for room in 25...60 {
       let lines = text.lines(ofBytes: room)
@@ -31,7 +31,7 @@ import Testing
       ("pibot: hello", "hello", true), ("PiBot,hello", "hello", true), ("pibot hello", "pibot hello", false),
       ("hello", "hello", false), ("pibot:", "", true),
     ])
-  func `a text that begins with a name and a colon or comma is for its bearer`(
+  func `a text that begins with a name and a colon or comma is for that name`(
     text: String, rest: String, isAddressed: Bool
   ) {
     #expect(text.addressed(to: "pibot") == (rest, isAddressed))

@@ -7,7 +7,7 @@ import Testing
   private let elsewhere = RateLimits.Lane("post", place: "2")
   private var limits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
 
-  @Test func `an empty bucket waits until it is full again, and no other does`() {
+  @Test func `an empty bucket waits until it is full again, and other buckets do not`() {
     var limits = limits
     #expect(limits.wait(for: post, now: .zero) == .zero)
     limits.learned(post, remaining: 0, reset: .seconds(1.5), now: .seconds(10))
@@ -17,7 +17,7 @@ import Testing
     #expect(limits.wait(for: post, now: .seconds(12)) == .zero)
   }
 
-  @Test func `kinds of one name share a bucket in each place`() {
+  @Test func `requests of one name share a bucket in each place`() {
     var limits = limits
     for lane in [post, edit] { limits.named("shared", lane) }
     limits.learned(edit, remaining: 1, reset: .seconds(5), now: .zero)
@@ -27,7 +27,7 @@ import Testing
     #expect(limits.bucket(of: post) != limits.bucket(of: elsewhere))
   }
 
-  @Test func `a refusal is waited for: of its bucket, or of all`() {
+  @Test func `a refusal delays its bucket, or all`() {
     var limits = limits
     limits.refused(post, for: .seconds(3), now: .zero)
     #expect(limits.wait(for: post, now: .seconds(1)) == .seconds(2))
@@ -43,7 +43,7 @@ import Testing
     #expect(limits.wait(for: edit, now: .milliseconds(1_150)) == .zero)
   }
 
-  @Test func `limits that a service states hold in each place by themselves, beside what it says later`() {
+  @Test func `limits that a service states apply in each place separately, beside those of its answers`() {
     var limits = RateLimits(most: 30, within: .seconds(1), spare: 5) { lane in
       guard lane.kind == "post" else { return [] }
       return [SlidingWindow(most: 1, within: .seconds(1)), SlidingWindow(most: 3, within: .seconds(60))]

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ReconnectionTests {
   private let routine = ConnectionEnding("it ends at once", grace: .seconds(60))
 
-  @Test func `a server that refuses is asked ever more rarely, and a good connection is forgiven`() {
+  @Test func `waits grow while a server refuses, and a good connection resets them`() {
     var reconnection = Reconnection(now: .zero, pauseAfterRefusal: .seconds(600))
     func next(_ lasted: Duration?, random: Double) -> Duration {
       reconnection.next(after: routine, lasted: lasted, now: .zero, random: random).pause

@@ -17,7 +17,7 @@ import Testing
     #expect(bucket.wait(for: 3, now: .seconds(16)) == .zero)
   }
 
-  @Test func `a key that comes again has its receipt, or goes on where it was`() {
+  @Test func `a repeated key gets its receipt, or continues at the open part`() {
     var progress = SendProgress<[String]>(most: 2)
     #expect(progress.rest(of: "a") == nil && progress.receipt(of: "a") == nil)
     progress.sent("a", but: ["the end"])
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `what is not taken now is sent when the key comes again, and nothing of it twice`() async throws {
+  @Test func `a part that is not accepted is sent when the key is repeated, and no part twice`() async throws {
     for count in [2, 0] {
       await #expect(throws: DeliveryFailure.rateLimited(retryAfter: 7)) { try await send("k", taking: count) }
     }
@@ -54,7 +54,7 @@ import Testing
     #expect(parts.withLock { $0 } == ["a", "b", "c"])
   }
 
-  @Test func `all of it is sent again where nobody knows what became of a part`() async throws {
+  @Test func `all parts are sent again when the outcome of one is unknown`() async throws {
     await #expect(throws: DeliveryFailure.rateLimited(retryAfter: 7)) { try await send("k", taking: 2) }
     await #expect(throws: DeliveryFailure.unknownOutcome("?")) {
       try await send("k", taking: 0, failing: .unknownOutcome("?"))
@@ -63,7 +63,7 @@ import Testing
     #expect(parts.withLock { $0 } == ["a", "b", "a", "b", "c"])
   }
 
-  @Test func `a pace sends what there is room for within the limit`() async {
+  @Test func `a rate lets out as many as the limit has room for`() async {
     let pace = Pace(burst: 3, interval: .seconds(100))
     #expect(pace.isIdle)
     let sent = Locked<[Int]>([])
@@ -72,7 +72,7 @@ import Testing
     #expect(!pace.isIdle && pace.wait > .seconds(50))
   }
 
-  @Test func `a receipt says what the service refused meanwhile, of its own place only`() async throws {
+  @Test func `a receipt lists the refusals of its own place only`() async throws {
     let receipts = SendReceipts()
     func send(_ word: String, _ place: String, count: Int = 1, ask: () -> Void) async throws -> Int {
       try await receipts.confirm(word, in: place, at: "Chat") {
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `ids of one process differ`() {
+  @Test func `ids of one process are unique`() {
     var ids = OwnIDs()
     #expect(Set((0..<100).map { _ in ids.next() }).count == 100)
   }

@@ -2,7 +2,7 @@ import MessengerKit
 import Testing
 
 @Suite struct StreamPositionTests {
-  @Test func `the host has everything up to the first event that is still under way`() {
+  @Test func `the host has everything before the first event in progress`() {
     var position = StreamPosition()
     #expect(position.safe == nil)
     for number in [5, 6, 9] { position.saw(number) }
@@ -15,7 +15,7 @@ import Testing
     #expect(position.safe == 9)
   }
 
-  @Test func `a stream that begins anew is at its new number`() {
+  @Test func `a stream that is renumbered continues at its new number`() {
     var position = StreamPosition()
     position.saw(900)
     position.begin(900)
@@ -23,7 +23,7 @@ import Testing
     #expect(position.safe == 1)
   }
 
-  @Test func `the position is to be kept after so many events, whatever their numbers`() {
+  @Test func `the position is to be stored after a number of events, whatever their ids`() {
     var position = StreamPosition(keptEvery: 2)
     position.saw(1)
     #expect(!position.isDue)

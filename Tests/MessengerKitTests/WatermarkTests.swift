@@ -13,7 +13,7 @@ import Testing
     return .object(state)
   }
 
-  @Test func `the last message of each conversation is kept, and comes back`() {
+  @Test func `the last message of each conversation is stored and read back`() {
     var marks = Self.marks()
     marks.saw("5", in: "a")
     marks.saw("7", in: "b")
@@ -23,7 +23,7 @@ import Testing
     #expect(back["a"] == "16" && back["b"] == "7")
   }
 
-  @Test func `many strangers push out no conversation that is to be kept`() {
+  @Test func `many strangers do not displace a conversation that is to be kept`() {
     var marks = Self.marks()
     marks.saw("1", in: "mine", keeping: ["mine"])
     for number in 0..<500 { marks.saw("\(number + 2)", in: "other-\(number)", keeping: ["mine"]) }
@@ -31,7 +31,7 @@ import Testing
     #expect(marks.all.count == Watermarks.most)
   }
 
-  @Test func `where something was missed nothing counts as seen until it was fetched`() {
+  @Test func `after a gap nothing counts as seen until it was fetched`() {
     var marks = Self.marks()
     marks.saw("1", in: "a")
     marks.miss("a")
@@ -50,7 +50,7 @@ import Testing
     return first > 10_000 ? [] : (first..<min(first + 100, 10_001)).reversed()
   }
 
-  @Test func `what was missed is fetched page by page, oldest first, and no more than is sensible`() async {
+  @Test func `missed messages are fetched page by page, oldest first, up to a limit`() async {
     let isOlder: (String, String) -> Bool = { (Int($0) ?? 0) < (Int($1) ?? 0) }
     let all = await CatchUp(after: "9750", pageSize: 100, mark: { "\($0)" }, isOlder: isOlder) { page(after: $0) }
     #expect(all.messages == Array(9_751...10_000) && !all.isCut)
@@ -58,7 +58,7 @@ import Testing
     #expect(many.messages == Array(1...500) && many.isCut)
   }
 
-  @Test func `a service that answers the same page for ever is not asked for ever`() async {
+  @Test func `a service that repeats a page is not asked for ever`() async {
     var asked = 0
     let found = await CatchUp<Int>(after: "5", pageSize: 1, mark: { "\($0)" }, isOlder: { $0 < $1 }) { _ in
       asked += 1

@@ -63,14 +63,16 @@ private func scanned(_ bytes: [UInt8], with scanner: inout PiEventScanner) -> Pi
     #expect(Recordings.all.count { $0.hasPrefix("cumulative/") } >= 12)
   }
 
-  @Test(arguments: Recordings.all) func `agrees with a full parse on every recorded line`(name: String) throws {
+  @Test(arguments: Recordings.all) func `the scanner agrees with a full parse on every recorded line`(name: String)
+    throws
+  {
     var scanner = PiEventScanner()
     for bytes in try Recordings.lines(name) {
       #expect(scanDelta(bytes, with: &scanner) == FullParse.delta(bytes))
     }
   }
 
-  @Test(arguments: Recordings.all) func `knows every recorded event`(name: String) throws {
+  @Test(arguments: Recordings.all) func `the scanner knows every recorded event`(name: String) throws {
     var scanner = PiEventScanner()
     for bytes in try Recordings.lines(name) {
       if case .noise = scanned(bytes, with: &scanner) {
@@ -79,7 +81,7 @@ private func scanned(_ bytes: [UInt8], with scanner: inout PiEventScanner) -> Pi
     }
   }
 
-  @Test(arguments: Recordings.all) func `tells the dialects apart`(name: String) throws {
+  @Test(arguments: Recordings.all) func `the scanner tells the dialects apart`(name: String) throws {
     var scanner = PiEventScanner()
     for bytes in try Recordings.lines(name) { _ = scanned(bytes, with: &scanner) }
     if let whole = scanner.sendsWholeMessages { #expect(whole == name.hasPrefix("cumulative/")) }
@@ -101,7 +103,7 @@ private func scanned(_ bytes: [UInt8], with scanner: inout PiEventScanner) -> Pi
     }
   }
 
-  @Test func `agrees with a full parse on 10,000 generated events`() throws {
+  @Test func `the scanner agrees with a full parse on 10,000 generated events`() throws {
     var generator = SplitMix(seed: 20_261_122)
     var scanner = PiEventScanner()
     for _ in 0..<10_000 {
@@ -112,7 +114,7 @@ private func scanned(_ bytes: [UInt8], with scanner: inout PiEventScanner) -> Pi
   }
 
   @Test(arguments: ["null", "[]", "\u{1B}[32mhello", "{\"type\":", "{\"typ\":\"x\"}", "{}", "]["])
-  func `noise is noise`(text: String) {
+  func `lines that are not events are noise`(text: String) {
     var scanner = PiEventScanner()
     let event = scanned(Array(text.utf8), with: &scanner)
     guard case .noise = event else {

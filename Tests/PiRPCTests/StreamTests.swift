@@ -3,7 +3,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-/// Output of pi in which other text stands between, before and behind pi's own objects.
+/// Output of pi with other text between, before and after pi's own objects.
 @Suite(.timeLimit(.minutes(1))) struct PiStreamTests {
   private static let settled = #"{"type":"agent_settled"}"#
   private static let started = #"{"type":"agent_start"}"#
@@ -56,7 +56,7 @@ import Testing
     for size in [1, 7, 64] { #expect(Self.items(in: line + "\n", chunk: size) == items) }
   }
 
-  @Test func `a whole object is heard although output ends without a newline`() {
+  @Test func `a whole object is read although output ends without a newline`() {
     var stream = PiStream()
     let bytes = Array(("half of a line " + Self.settled).utf8)
     let items = bytes.withUnsafeBytes { stream.readUnfinished($0) }
@@ -86,7 +86,7 @@ import Testing
   ]
 
   @Test(arguments: longLines.indices, [64, 4_096, 65_536, 1 << 20])
-  func `objects behind a long one on its line are heard, and the long one is not kept`(line: Int, chunk: Int) {
+  func `objects behind a long one on its line are read, and the long one is not kept`(line: Int, chunk: Int) {
     let (line, expected) = Self.longLines[line]
     var framer = LineFramer(maximumLineLength: 4 * LineFramer.judgedLength + (1 << 20))
     let items = Self.items(in: line + "\n" + Self.started + "\n", chunk: chunk, through: &framer)
@@ -95,7 +95,7 @@ import Testing
     #expect(heard == expected + ["agentStart"])
   }
 
-  @Test(arguments: [64, 4_096, 65_536]) func `an object behind long noise is heard, and the noise is not kept`(
+  @Test(arguments: [64, 4_096, 65_536]) func `an object behind long noise is read, and the noise is not kept`(
     chunk: Int
   ) {
     let noise = String(repeating: "noise {\"a\": ", count: LineFramer.judgedLength)
@@ -104,7 +104,7 @@ import Testing
     #expect(items == ["noise " + noise.prefix(200), "agentSettled", "noise words"])
   }
 
-  @Test func `a long line of many objects is gone through once, however it arrives`() {
+  @Test func `a long line of many objects is scanned once, however it arrives`() {
     let line = String(repeating: Self.delta, count: 100_000)
     #expect(
       Self.joined(Self.items(in: line + "\n", chunk: 1 << 20)) == ["text " + String(repeating: "hi", count: 100_000)])
@@ -115,13 +115,13 @@ import Testing
     #expect(Self.items(in: line + "\n").last == "agentSettled")
   }
 
-  @Test func `a line of many objects is gone through once`() {
+  @Test func `a line of many objects is scanned once`() {
     // Unless it is, the test runs into its time limit: 64 MB are allowed.
     let line = String(repeating: #"{"type":"x"}"#, count: 1_000_000) + Self.settled
     #expect(Self.items(in: line + "\n") == ["agentSettled"])
   }
 
-  @Test func `deltas of the older dialect are read the fast way, though objects stand in them`() {
+  @Test func `deltas of the older dialect are read the fast way, although they contain objects`() {
     var scanner = PiEventScanner()
     var text = DeltaText()
     let line = Array(

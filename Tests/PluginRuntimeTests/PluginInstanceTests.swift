@@ -14,7 +14,7 @@ import Testing
 @testable import ProcessSupervision
 @testable import RelayHome
 
-/// Answers nothing: only the life of the plugin matters here.
+/// Answers nothing: these tests use the processes of the plugin only.
 private struct Silence: PluginEventHandler {
   let arrivals: Mailbox<PluginConnection>
   let sleepers: Mailbox<@Sendable () -> Void>
@@ -85,7 +85,7 @@ private struct Silence: PluginEventHandler {
     }
   }
 
-  @Test func `a plugin that never answers the handshake is ended and named`() async throws {
+  @Test func `a plugin that never answers the handshake is killed and named`() async throws {
     let stage = try Stage("misbehaving-child", as: "x-silent")
     try await stage.run {
       await stage.clock.sleepers(1)
@@ -97,7 +97,7 @@ private struct Silence: PluginEventHandler {
     }
   }
 
-  @Test func `a plugin that closes its output and lives on is not said to have ended`() async throws {
+  @Test func `a plugin that closes its output and keeps running is not reported as ended`() async throws {
     let stage = try Stage("misbehaving-child", as: "x-closes")
     try await stage.run {
       _ = await stage.arrivals.next()
@@ -108,7 +108,7 @@ private struct Silence: PluginEventHandler {
     }
   }
 
-  @Test func `a stopped plugin is noticed by its silence, ended and started again`() async throws {
+  @Test func `a stopped plugin is noticed by its silence, killed and started again`() async throws {
     let stage = try Stage("misbehaving-child", as: "x-renderer")
     try await stage.run {
       let first = try #require(await stage.arrivals.next())
@@ -123,7 +123,7 @@ private struct Silence: PluginEventHandler {
       #expect(second !== first)
     }
   }
-  @Test func `a service that nobody needs is ended, and started again when somebody does`() async throws {
+  @Test func `a service that nobody needs is stopped, and started again when it is needed`() async throws {
     let stage = try Stage("pi-relay-formatter", as: "formatter")
     try await stage.run {
       let first = try #require(await stage.arrivals.next())

@@ -103,7 +103,7 @@ enum PluginLifecycleSpace {
   }
 
   @Test(arguments: PluginLifecycleSpace.ways.map(\.name))
-  func `every event leaves a state as the table says`(way: String) throws {
+  func `every event leads to a state as the table says`(way: String) throws {
     let before = try PluginLifecycleSpace.lifecycle(way)
     for event in PluginLifecycleSpace.events(before.generation) {
       var after = before
@@ -155,7 +155,7 @@ enum PluginLifecycleSpace {
     #expect(lifecycle.problem == nil && lifecycle.reported(isConnected: false) == .starting)
   }
 
-  @Test func `a service that worked and falls asleep starts with a clean slate`() {
+  @Test func `a service that worked and sleeps starts without earlier failures`() {
     for worked in [false, true] {
       var lifecycle = Lifecycle(policy: RestartPolicy(), at: .zero)
       _ = lifecycle.handle(PluginLifecycleSpace.failure, at: .zero)
@@ -167,7 +167,7 @@ enum PluginLifecycleSpace {
     }
   }
 
-  @Test func `a process that is being ended is shown as before, and the time in a state goes on`() throws {
+  @Test func `a process that is being stopped is shown as before, and the time in a state continues`() throws {
     let running = try PluginLifecycleSpace.lifecycle("running")
     var lifecycle = running
     _ = lifecycle.handle(.restart, at: .seconds(30))
@@ -176,7 +176,7 @@ enum PluginLifecycleSpace {
     #expect(lifecycle.reported(isConnected: false) == .starting && lifecycle.since == .seconds(31))
   }
 
-  @Test func `the next program is told of earlier failures until the plugin has been healthy for a while`() {
+  @Test func `the next program gets earlier failures until the plugin has been healthy for a while`() {
     var lifecycle = Lifecycle(policy: RestartPolicy(), at: .zero)
     _ = lifecycle.handle(PluginLifecycleSpace.failure, at: .seconds(10))
     _ = lifecycle.handle(.due(1), at: .seconds(10))

@@ -2,7 +2,7 @@ import PluginSDK
 import PluginTestKit
 import Testing
 
-/// A messenger that says one thing by itself and repeats what it is told to send.
+/// A messenger that sends one message by itself and returns every text that it has to send.
 private struct Parrot: Plugin {
   static let name = "parrot"
 
@@ -76,7 +76,7 @@ private struct Connecting: Plugin {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct PluginTests {
-  @Test func `a problem that is reported in init goes with the answer to initialize, a later one by itself`()
+  @Test func `a problem that is reported in init is sent with the answer to initialize, a later one by itself`()
     async throws
   {
     let harness = try PluginHarness<Connecting>()
@@ -88,7 +88,7 @@ private struct Connecting: Plugin {
     await harness.stop()
   }
 
-  @Test func `a set-up that waits ends when whoever asked for it has left`() async throws {
+  @Test func `a set-up that waits ends when the caller has left`() async throws {
     let harness = try PluginHarness<Waiter>()
     let asking = Task { try await harness.request(SetupRequest(config: [:])) }
     for await _ in Waiter.begun.stream { break }
@@ -96,7 +96,7 @@ private struct Connecting: Plugin {
     #expect(await asking.result.isFailure)
   }
 
-  @Test func `everything a messenger may say can be made outside the package`() {
+  @Test func `every message of a messenger can be created outside the package`() {
     let (place, person) = (Conversation(id: "c"), Sender(id: "u", name: "U"))
     let requests: [any WireRequest] = [
       MessageEdited(id: "1", conversation: place, sender: person, text: "t"),
@@ -109,7 +109,7 @@ private struct Connecting: Plugin {
     #expect(requests.map { type(of: $0).method }.count == 7)
   }
 
-  @Test func `a plugin shakes hands, hands over, saves, sends and leaves`() async throws {
+  @Test func `a plugin shakes hands, hands over, stores, sends and leaves`() async throws {
     let harness = try PluginHarness<Parrot>(config: ["greeting": "hello"])
     let about = try await harness.start()
     #expect(about.name == "parrot" && about.kinds == [.messenger] && about.protocolVersion == 1)
@@ -137,7 +137,7 @@ private struct Connecting: Plugin {
       (["greeting": "bad"], [.init(false, "a x"), .init(false, "b y")]),
       (["greeting": "fail"], [.init(false, "\(DeliveryFailure.transient("the platform is gone"))")]),
     ] as [(JSONValue, [CheckRequest.Finding])])
-  func `a check that fails is a finding, each faulty setting one of its own`(
+  func `a failed check is a finding, and each faulty setting one of its own`(
     config: JSONValue, findings: [CheckRequest.Finding]
   ) async throws {
     let harness = try PluginHarness<Parrot>()
@@ -145,7 +145,7 @@ private struct Connecting: Plugin {
     await harness.stop()
   }
 
-  @Test func `failures keep their kind, and what is not implemented says so`() async throws {
+  @Test func `failures keep their kind, and an unimplemented method says so`() async throws {
     let harness = try PluginHarness<Parrot>(config: ["greeting": "x"])
     _ = try await harness.start()
     await #expect(throws: DeliveryFailure.rateLimited(retryAfter: 2)) {
@@ -157,7 +157,7 @@ private struct Connecting: Plugin {
     await harness.stop()
   }
 
-  @Test func `a plugin whose own work fails does not look alive`() async throws {
+  @Test func `a plugin whose own work fails ends its connection`() async throws {
     let harness = try PluginHarness<Parrot>(config: ["greeting": "fail"])
     _ = try await harness.start()
     // The connection ends by itself: nothing is received any more.

@@ -56,7 +56,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
 }
 
 @Suite(.timeLimit(.minutes(1)), .serialized) struct ChildProcessTests {
-  @Test func `an exit is told with its code and the last words are read`() async throws {
+  @Test func `an exit is reported with its code and the last lines are read`() async throws {
     let (child, pipes) = try spawn("exits")
     let words = Locked<[String]>([])
     _ = close(pipes.input)
@@ -94,8 +94,8 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
     #expect(lines.withLock { $0 } == ["<unfinished 8>"])
   }
 
-  @Test func `a thousand deaths leave no zombie and no descriptor`() async throws {
-    // One first, so that what is made once is not counted.
+  @Test func `a thousand exits leave no zombie and no descriptor`() async throws {
+    // The first child is not counted, because it opens descriptors that stay.
     let (first, firstPipes) = try spawn("exits")
     closeAll(firstPipes)
     _ = await first.exit()
@@ -119,7 +119,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
     #expect(waitpid(-1, &status, WNOHANG) <= 0)
   }
 
-  @Test func `what cannot be started says why and what to do`() async throws {
+  @Test func `a file that cannot be started is reported with the reason and the remedy`() async throws {
     let folder = try TemporaryFolder()
     let plain = try folder.write("plain", "#!/bin/sh\n")
     let script = try folder.write("script", "#!/no/such/interpreter\n", executable: true)
@@ -144,7 +144,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
       problem(script)
         == "\(script) needs /no/such/interpreter (its first line says so), which is not installed; install it"
     )
-    // env itself exists, so the script starts and fails; the name is told by its last words.
+    // env itself exists, so the script starts and fails; its last line has the name.
     #expect(problem(python) == "started")
     #expect(problem("/bin/true", directory: "/no/such").contains("the working directory /no/such does not exist"))
   }
@@ -172,13 +172,13 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
     #expect(decisions.last?.delay == .seconds(60))
   }
 
-  @Test func `five ends within a minute mean failing, at the slow end`() {
+  @Test func `five exits within a minute mean failing, at the longest wait`() {
     let decisions = delays((0..<6).map { ($0, 1, false) })
     #expect(decisions.map(\.failing) == [false, false, false, false, true, true])
     #expect(decisions[4].delay == .seconds(60))
   }
 
-  @Test func `only a life that worked wipes the slate`() {
+  @Test func `only a process that worked resets the count of failures`() {
     #expect(delays([(0, 1, false), (10, 1, false), (100, 70, true)]).last?.delay == .zero)
     #expect(delays([(0, 1, false), (10, 1, false), (100, 70, false)]).last?.delay == .milliseconds(500))
     #expect(delays([(0, 1, false), (10, 1, false), (100, 50, true)]).last?.delay == .milliseconds(500))
@@ -191,7 +191,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
 }
 
 @Suite struct LogFileTests {
-  @Test func `a log is begun anew at its size and old ones are kept`() throws {
+  @Test func `a log is started again at its size limit and old ones are kept`() throws {
     let folder = try TemporaryFolder()
     var limits = LogFile.Limits()
     limits.maximumBytes = 1_000
@@ -204,7 +204,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
     #expect(folder.read("a.log").utf8.count <= 1_000)
   }
 
-  @Test func `a disk that takes nothing is told once, and that it takes again`() throws {
+  @Test func `a disk that takes no lines is reported once, and once when it takes lines again`() throws {
     let told = Locked<[String]>([])
     let log = LogFile(path: "/dev/full", limits: .init()) { line in told.withLock { $0.append(line) } }
     for _ in 0..<3 { log.write("x") }
@@ -214,7 +214,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
 }
 
 @Suite struct DiscoveryTests {
-  @Test func `what is no plugin is said, and a name is given once`() throws {
+  @Test func `a file that is not a plugin is reported, and a name is used once`() throws {
     let folder = try TemporaryFolder()
     try folder.write("good.py", "#!/bin/sh\n", executable: true)
     try folder.write("good.sh", "#!/bin/sh\n", executable: true)
@@ -235,7 +235,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
     #expect(result.problems.contains { $0.contains("plugins/folder is not a file") })
   }
 
-  @Test func `a dropped-in plugin goes before the one that came with the daemon`() throws {
+  @Test func `a plugin in the plugins folder goes before the bundled one`() throws {
     let folder = try TemporaryFolder()
     try folder.write("formatter", "#!/bin/sh\n", executable: true)
     let result = PluginDiscovery(bundledFolder: Built.folder, droppedFolder: folder.path).scan()
@@ -245,7 +245,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
 }
 
 @Suite struct TextSanitizerTests {
-  @Test func `names become one short line without anything invisible`() {
+  @Test func `names become one short line without invisible characters`() {
     #expect(TextSanitizer.line("Ann\u{202E}\u{0000}\nSmith\u{200B}") == "Ann Smith")
     #expect(TextSanitizer.line(String(repeating: "x", count: 100)).count == 48)
     #expect(TextSanitizer.line("  a \t\r\n b  ") == "a b")
@@ -254,7 +254,7 @@ private func closeAll(_ pipes: ChildProcess.Pipes) {
 }
 
 @Suite struct PlainTextTests {
-  @Test func `splits within the limit and loses nothing`() {
+  @Test func `a text is split within the limit and complete`() {
     let text = (0..<400).map { "word\($0)" + ($0 % 17 == 0 ? "\n" : " ") }.joined()
     let pieces = PlainText.split(text, limit: 100, unit: .utf16)
     #expect(pieces.allSatisfy { $0.text.utf16.count <= 100 })

@@ -8,7 +8,7 @@ import Testing
     #expect(waits == [50, 100, 200, 300, 300, 300].map(Duration.milliseconds))
   }
 
-  @Test func `a reset begins with the first wait again`() {
+  @Test func `a reset starts with the first wait again`() {
     var backoff = ExponentialBackoff(from: .seconds(1), to: .seconds(60))
     for _ in 0..<3 { _ = backoff.next() }
     backoff.reset()
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [(0.0, 8000), (0.5, 7000), (1.0, 6000), (-1.0, 8000), (7.0, 6000)])
-  func `chance takes off no more than the jitter's share`(random: Double, milliseconds: Int) {
+  func `jitter takes off no more than its share`(random: Double, milliseconds: Int) {
     let backoff = ExponentialBackoff(from: .seconds(1), to: .seconds(60), jitter: 0.25)
     #expect(backoff.wait(3, random: random) == .milliseconds(milliseconds))
   }

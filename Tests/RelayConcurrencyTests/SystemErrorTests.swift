@@ -3,7 +3,7 @@ import RelayConcurrency
 import Testing
 
 @Suite struct SystemErrorTests {
-  @Test func `the description says what could not be done, to which file and why`() {
+  @Test func `the description names the failed operation, the file and the reason`() {
     #expect(
       "\(SystemError("cannot be read", path: "/x", code: ENOENT))" == "/x cannot be read: No such file or directory")
     #expect("\(SystemError("epoll_ctl", code: EBADF))" == "epoll_ctl: Bad file descriptor")

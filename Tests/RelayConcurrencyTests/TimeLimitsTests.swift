@@ -28,7 +28,7 @@ import Testing
     #expect(expired.box.isEmpty)
   }
 
-  @Test func `what is removed never expires, and what follows still does`() async {
+  @Test func `a removed limit never passes, and later ones still do`() async {
     let clock = ManualClock()
     let expired = Expired()
     let limits = TimeLimits<Int>(clock: clock) { expired.box.post($0) }
@@ -44,7 +44,7 @@ import Testing
     #expect(expired.box.isEmpty)
   }
 
-  @Test func `many limits cost one sleeper`() async {
+  @Test func `many limits need one sleeping task`() async {
     let clock = ManualClock()
     let expired = Expired()
     let limits = TimeLimits<Int>(clock: clock) { expired.box.post($0) }
@@ -55,7 +55,7 @@ import Testing
     #expect(await expired.next(1_000).count == 1_000)
   }
 
-  @Test func `a cancelled set expires nothing`() async {
+  @Test func `a cancelled set passes no limit`() async {
     let clock = ManualClock()
     let limits = TimeLimits<Int>(clock: clock) { Issue.record("\($0) expired") }
     limits.add(1, within: .seconds(1))

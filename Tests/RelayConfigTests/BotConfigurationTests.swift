@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `every setting has its place, ids are told once, and paths are meant from the file`() throws {
+  @Test func `every setting has its place, ids are listed once, and paths are relative to the file`() throws {
     let bot = try read([
       "discord": ["bot_token": "t", "bot_owner_user_id": 42, "trusted_user_ids": [7, 42, 7]],
       "pi": [
@@ -44,7 +44,7 @@ import Testing
       ])
   }
 
-  @Test func `what is missing or wrong is named, all at once`() {
+  @Test func `missing and invalid settings are all named at once`() {
     #expect(
       problems([
         "discord": ["bot_owner_user_id": true, "trusted_user_ids": ["x"]], "bot": ["worker_concurrency": false],

@@ -19,12 +19,12 @@ import Testing
       "messengers:\n  discord:   # two\n    work:\n      auth: {}\n    home:\n      dms: true\n"
     ),
   ])
-  func `an instance is added, and everything else stays as it is`(before: String, after: String) throws {
+  func `an instance is added, and the rest of the file stays unchanged`(before: String, after: String) throws {
     #expect(try ConfigEditor.adding("discord", "work", settings: ["auth: {}"], to: before) == after)
   }
 
   @Test(arguments: ["messengers: {echo: {default: {}}}\n", "{machine: {name: x}}\n", "- a list\n"])
-  func `what only a person can add to is left alone`(text: String) throws {
+  func `a file that only a person can extend is left unchanged`(text: String) throws {
     #expect(try ConfigEditor.adding("discord", "work", settings: ["auth: {}"], to: text) == nil)
   }
 }

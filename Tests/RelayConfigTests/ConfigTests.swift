@@ -36,7 +36,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     proxy: "socks5://127.0.0.1:1080"  # optional, or set HTTPS_PROXY env
     """
 
-  @Test func `the file of pi-relay loads word for word`() throws {
+  @Test func `an example file of pi-relay loads unchanged`() throws {
     let config = try load(Self.seedExample).config
     #expect(config.machine.name == "workstation")
     let messenger = try #require(config.messengers.first)
@@ -53,7 +53,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(try load(text).config == Config())
   }
 
-  @Test func `an assistant's settings, and what is wrong with them`() throws {
+  @Test func `an assistant's settings are read, and invalid ones are named`() throws {
     let config = try load(
       """
       assistant:
@@ -93,7 +93,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
         == ["relay.yaml:2:10: level: expected one of debug, info, notice, warning, error"])
   }
 
-  @Test func `what is redacted is regular expressions`() throws {
+  @Test func `patterns for redaction are regular expressions`() throws {
     let config = try load("delivery: {redact: [usual, 'ACME-[0-9]{6}']}").config
     #expect(config.delivery.redact == ["usual", "ACME-[0-9]{6}"])
     #expect(
@@ -104,7 +104,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(complaints("delivery: {redact: usual}").count == 1)
   }
 
-  @Test func `several instances, each with its own access`() throws {
+  @Test func `several instances have lists of access of their own`() throws {
     let config = try load(
       """
       auth: {users: [1]}
@@ -124,7 +124,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(config.messengers[1].settings["speed"] == 3)
   }
 
-  @Test func `unknown keys name their place and what was meant`() {
+  @Test func `unknown keys are reported with their place and a suggestion`() {
     #expect(
       complaints("sessions:\n  maximun: 3\n")
         == ["relay.yaml:2:3: unknown key \"maximun\" in sessions (did you mean \"maximum\"?)"])
@@ -134,7 +134,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(complaints("frobnicate: 3\n") == ["relay.yaml:1:1: unknown key \"frobnicate\""])
   }
 
-  @Test func `a messenger with nothing beneath it is told what goes there`() throws {
+  @Test func `an empty messenger is reported with the expected settings`() throws {
     let example = #"tokenFile: PATH, auth: {users: ["ID"]}, channels: ["ID"]"#
     #expect(
       complaints("machine: {name: x}\ndiscord:\n  # token: x\n") == [
@@ -151,7 +151,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
       ])
   }
 
-  @Test func `a messenger's proxy is its own, and the file's that of all others`() throws {
+  @Test func `a messenger's own proxy goes before the file's`() throws {
     let config = try load(
       "proxy: http://all:1\nmessengers: {discord: {one: {proxy: 'socks5://own:1'}, two: {}, three: {proxy: ''}}}\n"
     ).config
@@ -168,7 +168,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     ("messengers: {chat: {one: {owner: -9007199254740993}}}", "1:34", "owner", "-9007199254740993"),
     ("plugins: {notes: {room: 234567890123456789}}", "1:25", "room", "234567890123456789"),
   ])
-  func `an id without quotes is refused with its place and the way to write it`(
+  func `an id without quotes is refused with its place and the right spelling`(
     text: String, place: String, path: String, id: String
   ) {
     #expect(complaints(text) == ["relay.yaml:\(place): \(path): put it in quotes: \"\(id)\""])
@@ -179,7 +179,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(complaints(text) == ["relay.yaml:1:34: token: put it in quotes"])
   }
 
-  @Test func `numbers that every reader keeps, and ids of people, need no quotes`() throws {
+  @Test func `numbers that every reader keeps and ids of people need no quotes`() throws {
     let text = """
       messengers: {chat: {one: {port: 65535, large: -9007199254740991, rate: 0.5, auth: {users: [234567890123456789]}}}}
       assistant: {owner: 234567890123456789}
@@ -207,7 +207,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
   @Test(arguments: [
     "", "HTTP://p", "https://p:1", "socks4://p:1", "socks5://[::1]:1080/", "socks5h://a:b@p:1", "p:3128", "p",
   ])
-  func `a proxy that can be used is taken as it is written`(url: String) throws {
+  func `a usable proxy is taken as it is written`(url: String) throws {
     #expect(try load("discord: {proxy: '\(url)'}\n").config.messengers.first?.proxy == url)
   }
 
@@ -225,7 +225,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     ("a: b: c\n", "relay.yaml:1:5:"), ("a: [1\n", "relay.yaml:2:1:"), ("a: 1\na: 2\n", "relay.yaml:2:1:"),
     ("a: &x 1\nb: *x\n", "relay.yaml:2:4:"), ("\tx: 1\n", "relay.yaml:1:1:"), ("a: 1\n---\nb: 2\n", "relay.yaml:2:1:"),
   ])
-  func `what is not YAML, or more than we take, names its place`(text: String, place: String) {
+  func `invalid or too large YAML is reported with its place`(text: String, place: String) {
     #expect(complaints(text).first?.hasPrefix(place) == true, "\(complaints(text))")
   }
 
@@ -267,7 +267,7 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     #expect(complaints(text).count == 1)
   }
 
-  @Test func `secrets come from the environment or a file, and agents do not see the variable`() throws {
+  @Test func `secrets are read from the environment or a file, and agents do not see the variable`() throws {
     let loaded = try load("discord:\n  tokenEnv: MY_TOKEN\n", environment: ["MY_TOKEN": "s3cret"])
     #expect(loaded.config.messengers[0].settings["token"] == "s3cret")
     #expect(loaded.config.secretVariables == ["MY_TOKEN"])

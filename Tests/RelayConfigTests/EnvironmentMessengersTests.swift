@@ -25,7 +25,9 @@ import Testing
     #expect(loaded.warnings.contains { $0.contains("discord.env holds a secret") })
   }
 
-  @Test func `the environment goes before the file, relay.yaml before both, and agents do not see it`() throws {
+  @Test func `the environment goes before the file, relay.yaml goes before both, and agents do not see the token`()
+    throws
+  {
     let file = "DISCORD_BOT_TOKEN=file\nDISCORD_ALLOWED_USERS=1\n"
     let loaded = try load(file: file, ["DISCORD_BOT_TOKEN": "variable"])
     #expect(loaded.config.messengers.first?.settings["token"] == "variable")
@@ -50,7 +52,7 @@ import Testing
     #expect(try load(yaml: "proxy: http://p:1\n", environment).config.messengers.first?.access.users == ["1"])
   }
 
-  @Test func `no list of users admits nobody, and no token sets up nothing`() throws {
+  @Test func `a missing list of users admits nobody, and a missing token sets up nothing`() throws {
     #expect(try load(file: "DISCORD_BOT_TOKEN=abc\n").config.messengers.first?.access.admitsNobody == true)
     #expect(try load(file: "DISCORD_BOT_TOKEN=\nDISCORD_ALLOWED_USERS=1\n").config.messengers.isEmpty)
   }

@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `a file is replaced as a whole, also by short and interrupted writes`() throws {
+  @Test func `a file is replaced as a whole, also over short and interrupted writes`() throws {
     let folder = try Folder()
     let path = try folder.write("relay.yaml", "old")
     var calls = 0
@@ -42,7 +42,7 @@ import Testing
     #expect(try folder.read("relay.yaml") == "newer")
   }
 
-  @Test func `a disk that fills up in the middle is named, and the old file stays`() throws {
+  @Test func `a disk that fills up during a write is reported, and the old file stays`() throws {
     let folder = try Folder()
     let path = try folder.write("relay.yaml", "old")
     let error = try #require(throws: SystemError.self) {

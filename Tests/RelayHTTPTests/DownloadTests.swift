@@ -20,11 +20,11 @@ import Testing
   }
 
   @Test(arguments: ["8.8.8.8", "172.32.0.1", "100.128.0.1", "11.0.0.1", "198.20.0.1"])
-  func `public ones are allowed`(address: String) {
+  func `public addresses are allowed`(address: String) {
     #expect(v4(address))
   }
 
-  @Test func `an IPv4 address inside an IPv6 one is judged as what it is`() {
+  @Test func `an IPv4 address inside an IPv6 address is judged by itself`() {
     func v6(_ bytes: [UInt8]) -> Bool { AddressPolicy.isPublic(v6: bytes) }
     let zeros = [UInt8](repeating: 0, count: 10)
     #expect(!v6(zeros + [0xFF, 0xFF, 127, 0, 0, 1]))
@@ -118,7 +118,7 @@ private final class OneShotServer: Sendable {
     #expect(result == .success("hello"))
   }
 
-  @Test func `more than the limit ends the transfer, whatever was claimed`() async throws {
+  @Test func `a transfer ends above the limit, whatever length was declared`() async throws {
     let body = String(repeating: "x", count: 2_000)
     let claimed = try await fetch("HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n\(body)")
     let unclaimed = try await fetch("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\(body)")
@@ -131,7 +131,7 @@ private final class OneShotServer: Sendable {
     #expect(result == .failure(.addressRefused))
   }
 
-  @Test func `plain http, other schemes and failures are told apart`() async throws {
+  @Test func `plain http, other schemes and failures are reported differently`() async throws {
     let plain = try await fetch("HTTP/1.1 200 OK\r\n\r\nx", plain: false)
     let missing = try await fetch("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
     let away = try await fetch("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n")

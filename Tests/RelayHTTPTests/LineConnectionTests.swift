@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `what was queued before a connection is dropped is sent`() async throws {
+  @Test func `queued lines are sent before a connection is closed`() async throws {
     try await run { server, connection in
       connection.send("echo last words")
       connection.drop()
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `a server faster than its reader waits, and nothing is lost`() async throws {
+  @Test func `a server faster than its reader has to wait, and nothing is lost`() async throws {
     try await run { server, connection in
       connection.send("count 40000")
       _ = await server.wait { $0.contains("count 40000") ? true : nil }
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `a server that says nothing any more is asked, and then given up`() async throws {
+  @Test func `a silent server gets a ping, and is then given up`() async throws {
     try await run(
       { server, connection in
         connection.send("hush")
@@ -57,7 +57,7 @@ import Testing
       }, probe: "echo are you there")
   }
 
-  @Test func `where nobody listens that is told`() async throws {
+  @Test func `a port without a server is an error`() async throws {
     let request = LineConnection.Request(host: "127.0.0.1", port: 1, usesTLS: false)
     await #expect(throws: LineConnection.Failure.self) { try await LineConnection.connect(request) }
   }

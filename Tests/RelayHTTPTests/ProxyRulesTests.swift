@@ -10,14 +10,14 @@ import Testing
   }
 
   @Test(arguments: ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
-  func `servers over TLS are reached through the variables of https and of all, gateways too`(name: String) {
+  func `servers over TLS are reached through the variables for https and for all, gateways too`(name: String) {
     for url in ["https://discord.com/api", "wss://gateway.discord.gg/?v=10", "HTTPS://discord.com"] {
       #expect(proxy([name: "http://p:1"], to: url) == Proxy(url: "http://p:1", source: name))
     }
   }
 
   @Test(arguments: ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
-  func `servers without TLS are reached through the variables of http and of all`(name: String) {
+  func `servers without TLS are reached through the variables for http and for all`(name: String) {
     #expect(proxy([name: "socks5h://p:1"], to: "http://a.example")?.source == name)
     #expect(proxy([name: "socks5h://p:1"], to: "ws://a.example")?.source == name)
   }
@@ -28,7 +28,7 @@ import Testing
     #expect(proxy(["HTTP_PROXY": "a"]) == nil && proxy([:]) == nil)
   }
 
-  @Test func `a setting goes before every variable, and an empty one means no proxy`() {
+  @Test func `a setting goes before every variable, and an empty setting means no proxy`() {
     let environment = ["https_proxy": "http://p:1", "no_proxy": "*"]
     #expect(
       proxy(environment, setting: "socks5://s:1") == Proxy(url: "socks5://s:1", source: "the setting proxy"))
@@ -60,7 +60,7 @@ import Testing
     ("http://10.0.0.1/", "10.0.0.0/99", false),
     ("http://user:word@10.0.0.1/", "10.0.0.1", true),
   ])
-  func `addresses and networks in NO_PROXY are compared as such`(url: String, list: String, isDirect: Bool) {
+  func `addresses and networks in NO_PROXY are compared by their numbers`(url: String, list: String, isDirect: Bool) {
     #expect((proxy(["http_proxy": "http://p:1", "no_proxy": list], to: url) == nil) == isDirect)
   }
 

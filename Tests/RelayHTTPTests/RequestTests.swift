@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `bytes and files arrive as they are, with the brackets of their names`() async throws {
+  @Test func `bytes and files arrive unchanged, with the brackets of their names`() async throws {
     try await PythonServer.run("http-server") { server in
       let json = try await CurlEngine.shared.send(
         request(server, "POST", "json", .bytes(Array(#"{"a":1}"#.utf8), type: "application/json")))
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `refusals are answers`() async throws {
+  @Test func `refusals of the server are answers`() async throws {
     try await PythonServer.run("http-server") { server in
       for status in [204, 401, 404, 429, 503] {
         let response = try await CurlEngine.shared.send(request(server, "GET", "status=\(status)"))
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `what the server may have done is told apart from what it cannot have`() async throws {
+  @Test func `a failure before the request was sent is told apart from one after it`() async throws {
     try await PythonServer.run("http-server") { server in
       await #expect {
         _ = try await CurlEngine.shared.send(request(server, "POST", "hangup"))
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that is too large ends, and waiting can be cancelled`() async throws {
+  @Test func `an answer that is too large ends the request, and waiting can be cancelled`() async throws {
     try await PythonServer.run("http-server") { server in
       var large = request(server, "GET", "large=1001")
       large.maximumBytes = 1_000

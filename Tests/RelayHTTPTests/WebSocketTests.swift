@@ -14,13 +14,13 @@ import Testing
     ("ws://127.0.0.1:80?x", "http://127.0.0.1:80/?x", "127.0.0.1:80", "/?x"),
     ("wss://host", "https://host/", "host", "/"),
   ])
-  func `an address is taken apart`(url: String, http: String, host: String, target: String) throws {
+  func `an address is divided into its parts`(url: String, http: String, host: String, target: String) throws {
     let address = try #require(WebSocketAddress(url))
     #expect(address.httpURL == http && address.host == host && address.target == target)
   }
 
   @Test(arguments: ["https://host", "wss://", "wss://user@host", "wss://host/a b", "host"])
-  func `what is none is refused`(url: String) {
+  func `a text that is not an address is refused`(url: String) {
     #expect(WebSocketAddress(url) == nil)
   }
 }
@@ -74,7 +74,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test func `a server that is faster than its reader waits, and nothing is lost`() async throws {
+  @Test func `a WebSocket server faster than its reader has to wait, and nothing is lost`() async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       var request = WebSocket.Request(url: "ws://127.0.0.1:\(server.ports[0])/many=5000")
       request.allowsPlain = true
@@ -87,7 +87,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test func `the server's close code and words are known, and our headers arrive`() async throws {
+  @Test func `the server's close code and reason are known, and the headers of the client arrive`() async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       let socket = try await decent(server, "close=4004")
       #expect(await socket.next() == nil)
@@ -112,7 +112,7 @@ struct WebSocketTests {
     // Answered by wslay without a code.
     ("/bad-close-code", 1002), ("/one-byte-close", 0),
   ])
-  func `what the protocol forbids ends the connection with its code`(path: String, code: Int) async throws {
+  func `a violation of the protocol ends the connection with its code`(path: String, code: Int) async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       let socket = try await raw(server, path)
       #expect(await socket.next() == nil)
@@ -120,7 +120,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test func `a connection that breaks off gives what was whole`() async throws {
+  @Test func `a connection that breaks off delivers its whole messages`() async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       let half = try await raw(server, "/half-frame-then-gone")
       #expect(await half.next() == nil)
@@ -132,7 +132,7 @@ struct WebSocketTests {
   }
 
   @Test(arguments: ["/wrong-accept", "/not-found", "/endless-header"])
-  func `a server that wants no WebSocket is told apart`(path: String) async throws {
+  func `a server without WebSocket is told apart`(path: String) async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       await #expect {
         _ = try await raw(server, path)
@@ -142,7 +142,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test func `a server that says nothing is given up, and waiting can be cancelled`() async throws {
+  @Test func `a silent server is given up, and waiting can be cancelled`() async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       await #expect(throws: WebSocketError.timedOut(seconds: 1)) { _ = try await raw(server, "/silence", seconds: 1) }
       let waiting = Task { try await raw(server, "/silence", seconds: 60) }
@@ -151,7 +151,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test func `where nobody listens, that is said`() async throws {
+  @Test func `a port without a WebSocket server is an error`() async throws {
     var request = WebSocket.Request(url: "ws://127.0.0.1:1/")
     request.allowsPlain = true
     let plain = request

@@ -34,7 +34,7 @@ import Testing
     return (child, pipes.input)
   }
 
-  @Test func `what a killed daemon leaves of its lock is waited for`() async throws {
+  @Test func `the lock that a killed daemon leaves is waited for`() async throws {
     // No process has such a number.
     let (child, input) = try await holdElsewhere(as: 1 << 30)
     #expect(DaemonLock.isHeld(home) && !DaemonLock.isHolderAlive(home))
@@ -51,7 +51,7 @@ import Testing
     _ = await child.exit()
   }
 
-  @Test func `a living daemon's lock is respected at once`() async throws {
+  @Test func `the lock of a living daemon is refused at once`() async throws {
     let (child, input) = try await holdElsewhere(as: getppid())
     #expect(DaemonLock.isHeld(home) && DaemonLock.isHolderAlive(home))
     #expect(throws: HomeDirectory.Failure.self) { try DaemonLock(home) { Issue.record("it waits") } }

@@ -8,18 +8,20 @@ import Testing
     (free: 64 << 20, size: 64 << 20, isFull: false), (free: 0, size: 64 << 20, isFull: true),
     (free: 0, size: 0, isFull: false),
   ])
-  func `a disk is nearly full when a twentieth and a gibibyte are not free`(free: Int, size: Int, isFull: Bool) {
+  func `a disk is nearly full when less than a twentieth and less than a gibibyte are free`(
+    free: Int, size: Int, isFull: Bool
+  ) {
     let space = DiskSpace(free: free, size: size)
     #expect(space.isNearlyFull == isFull)
     #expect((space.problem(of: "/home") != nil) == isFull)
   }
 
-  @Test func `the words name the folder and what is left`() throws {
+  @Test func `the warning names the folder and the free space`() throws {
     let words = try #require(DiskSpace(free: 400 << 20, size: 10 << 30).problem(of: "/home"))
     #expect(words.hasPrefix("the disk of /home is nearly full: 400 MiB of 10 GiB are free"))
   }
 
-  @Test func `the system tells the room of a folder`() throws {
+  @Test func `the system reports the space of a folder`() throws {
     let space = try #require(DiskSpace(of: "/tmp"))
     #expect(space.size > 0 && space.free <= space.size)
     #expect(DiskSpace(of: "/nowhere") == nil)

@@ -26,7 +26,7 @@ import Testing
     #expect(Self.lines[3].text == "debug [] [3 lines were left out]")
   }
 
-  @Test func `a terminal is shown what the line is about, and the message`() {
+  @Test func `a terminal is shown the subject of a line and its message`() {
     #expect(Self.lines[0].terminalText == "the configuration was read again")
     #expect(Self.lines[1].terminalText == "discord/work: it ended with exit code 1")
     let conversation = ["instance": "discord/work", "conversation": "c1"]
@@ -67,21 +67,21 @@ import Testing
     return Self.file.indices.filter { filter.take(Self.file[$0]) }
   }
 
-  @Test func `a level chooses its lines and those above, with the lines that continue them`() {
+  @Test func `a level selects its lines and those above, with the lines that continue them`() {
     #expect(chosen(.debug, []) == [0, 1, 2, 3, 4, 5])
     #expect(chosen(.warning, []) == [1, 2, 3, 4])
     #expect(chosen(.error, []) == [2, 3, 4])
     #expect(chosen(.critical, []) == [])
   }
 
-  @Test func `a session is chosen by the beginning of its id`() {
+  @Test func `a session is selected by the beginning of its id`() {
     #expect(chosen(nil, ["1f3a"]) == [0])
     #expect(chosen(nil, ["1f3"]) == [0, 4])
     #expect(chosen(.error, ["1f3"]) == [4])
     #expect(chosen(nil, ["f3"]) == [])
   }
 
-  @Test func `a continued line at the beginning is shown only without a choice`() {
+  @Test func `a continued line at the beginning is shown only without a selection`() {
     for (level, isShown) in [(nil, true), (Logger.Level.info, false)] {
       var filter = LogFilter(level: level)
       let taken = filter.take("a line that continues one of the file before")

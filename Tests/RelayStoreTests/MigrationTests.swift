@@ -35,17 +35,17 @@ import Testing
     INSERT INTO pluginState VALUES ('m', '{"cursor":7}');
     """
 
-  @Test func `version 1`() async throws {
+  @Test func `a database of version 1 is migrated`() async throws {
     try make(version: 1, Self.firstRows)
     try await expectEverything()
   }
 
-  @Test func `version 2`() async throws {
+  @Test func `a database of version 2 is migrated`() async throws {
     try make(version: 2, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1';")
     try await expectEverything()
   }
 
-  @Test func `version 3`() async throws {
+  @Test func `a database of version 3 is migrated`() async throws {
     try make(
       version: 3,
       Self.firstRows + """
@@ -64,7 +64,7 @@ import Testing
     #expect(try await store.switchedOff().isEmpty)
   }
 
-  @Test func `version 4`() async throws {
+  @Test func `a database of version 4 is migrated`() async throws {
     try make(
       version: 4,
       Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; INSERT INTO switchedOff VALUES ('m');")
@@ -72,13 +72,13 @@ import Testing
     #expect(try await SQLiteStore(path: path).switchedOff() == ["m"])
   }
 
-  @Test func `version 5`() async throws {
+  @Test func `a database of version 5 is migrated`() async throws {
     try make(
       version: 5, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET role = 'x';")
     try await expectEverything()
   }
 
-  @Test func `version 6`() async throws {
+  @Test func `a database of version 6 is migrated`() async throws {
     try make(version: 6, Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1';")
     try await expectEverything()
   }
@@ -100,7 +100,7 @@ import Testing
     #expect(try await store.sessions().map(\.role) == [.owner, nil])
   }
 
-  @Test func `version 8`() async throws {
+  @Test func `a database of version 8 is migrated`() async throws {
     try make(
       version: 8,
       Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET homeInstance = 'm';")
@@ -113,7 +113,7 @@ import Testing
     #expect(try await store.sessions().map(\.shownModel) == ["Big"])
   }
 
-  @Test func `version 9`() async throws {
+  @Test func `a database of version 9 is migrated`() async throws {
     try make(
       version: 9,
       Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET knowsDemo = 1;")
@@ -125,7 +125,7 @@ import Testing
     #expect(try await store.keepNotice("another"))
   }
 
-  @Test func `version 10`() async throws {
+  @Test func `a database of version 10 is migrated`() async throws {
     try make(
       version: 10,
       Self.firstRows + """
@@ -155,7 +155,7 @@ import Testing
     #expect(try await store.unfinishedOutbound(of: "m").map(\.record) == [record])
   }
 
-  @Test func `version 1, damaged and repaired`() async throws {
+  @Test func `a damaged database of version 1 is repaired`() async throws {
     try make(version: 1, Self.firstRows)
     _ = try Salvage.repair(path, stamp: "now")
     try await expectEverything()

@@ -16,13 +16,13 @@ import Testing
       (0x6969, 0, 40, "NFS"), (0x0102_1997, 0, 41, "9P"), (0x6573_5546, 0, 52, "sshfs"), (0x6573_5546, 0, 53, nil),
       (0x6573_5546, 8, 17, nil), (0x6573_5546, 0, 99, nil), (0xEF53, 254, 0, nil),
     ] as [(UInt, UInt32, UInt32, String?)])
-  func `what reaches other machines is known by its kind`(
+  func `network file systems are recognised by their type`(
     magic: UInt, major: UInt32, minor: UInt32, name: String?
   ) {
     #expect(NetworkFileSystem.name(magic: magic, device: (major, minor), mounts: mounts) == name)
   }
 
-  @Test func `a disk of this machine is taken`() throws {
+  @Test func `a local disk is accepted`() throws {
     let folder = try TemporaryFolder()
     try NetworkFileSystem.refuse(folder.path)
   }

@@ -32,7 +32,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
 
   private var path: String { folder.path + "/relay.db" }
 
-  @Test func `the same message is stored once, whatever else comes with it`() async throws {
+  @Test func `a repeated message is stored once, whatever comes with it`() async throws {
     let store = try SQLiteStore(path: path)
     #expect(try await store.accept(message("1"), state: ["cursor": 1]))
     #expect(try await !store.accept(message("1", "changed"), state: ["cursor": 2]))
@@ -42,7 +42,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.pluginState(of: "discord.default") == ["cursor": 2])
   }
 
-  @Test func `the words of a message that an agent may have are not replaced`() async throws {
+  @Test func `the text of a message that an agent may have is not replaced`() async throws {
     let store = try SQLiteStore(path: path)
     let change = StageChange(.dispatching(after: .after("e1")))
     _ = try await store.accept(message("1"), state: nil)
@@ -53,7 +53,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.replace(message("1").key, text: "other") == nil)
   }
 
-  @Test func `what a session's entries tell is kept before it is given anything else`() async throws {
+  @Test func `proof from a session's entries is stored before the session gets another message`() async throws {
     let store = try SQLiteStore(path: path)
     let ids = ["1", "2", "3", "4"]
     for id in ids {
@@ -63,7 +63,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     func one(_ id: String) -> DispatchedMessage {
       DispatchedMessage(message: message(id).key, position: .after("e1"))
     }
-    // The last was given anew meanwhile.
+    // The last one was given again in between.
     try await store.advance(message("4").key, StageChange(.dispatching(after: .after("e2"))), in: "s")
     try await store.resolve(
       [
@@ -93,7 +93,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.unfinishedMessages(of: "discord.default").count == 2)
   }
 
-  @Test func `everything is found again by the next process`() async throws {
+  @Test func `the next process finds everything again`() async throws {
     let session = SessionRecord(
       id: "s", name: "work", directory: "/w", model: "m", wantsToolImages: true, home: place, shownModel: "Big")
     let binding = Binding(key: place, conversation: Conversation(id: "c1", kind: .dm), session: "s")
@@ -127,7 +127,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
   }
 
   @Test(arguments: [Conclusion.ran, .interrupted, .refused])
-  func `a message ends once, and its words are not kept`(conclusion: Conclusion) async throws {
+  func `a message ends once, and its text is not kept`(conclusion: Conclusion) async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
     try await store.end(MessageEnd(of: message("1").key, conclusion))
@@ -140,7 +140,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try connection.rows("SELECT count(*) FROM message WHERE body IS NOT NULL") { $0.integer(0) } == [0])
   }
 
-  @Test func `an entry of before tells nothing of a message that is given anew`() async throws {
+  @Test func `an earlier entry proves nothing about a message that is given again`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
     try await store.advance(message("1").key, StageChange(.dispatching(after: .after("e1"))), in: "s")
@@ -150,7 +150,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.stage(of: message("1").key) == .dispatching(session: "s", after: .unknown))
   }
 
-  @Test func `changed words replace the old ones, unless the message has ended`() async throws {
+  @Test func `a changed text replaces the old one, unless the message has ended`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1", "old"), state: nil)
     _ = try await store.replace(message("1").key, text: "new")
@@ -160,7 +160,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.stage(of: message("1").key) == .settled)
   }
 
-  @Test func `who talked to a session that is gone is still known`() async throws {
+  @Test func `the conversations of a removed session are still known`() async throws {
     let store = try SQLiteStore(path: path)
     try await store.saveSession(
       SessionRecord(id: "s", name: "work", directory: "/w", model: nil, wantsToolImages: false))
@@ -171,7 +171,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.binding(of: place) == "s")
   }
 
-  @Test func `of an instance that is gone nothing stays open, and of others everything`() async throws {
+  @Test func `of a removed instance nothing stays open, and of others everything`() async throws {
     let store = try SQLiteStore(path: path)
     let other = ConversationKey(instance: "attached/t1", conversation: "c1")
     for key in [place, other] {
@@ -189,7 +189,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.binding(of: place) == "s")
   }
 
-  @Test func `what ended long ago is removed, and nothing else`() async throws {
+  @Test func `messages that ended long ago are removed, and no others`() async throws {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
@@ -207,7 +207,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record) == [send("k2")])
   }
 
-  @Test func `many callers at once are all stored, each told of its own`() async throws {
+  @Test func `messages of many callers at once are all stored, each with its own result`() async throws {
     let store = try SQLiteStore(path: path)
     let results = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<500 { group.addTask { try await store.accept(message("\(number % 250)"), state: nil) } }
@@ -217,7 +217,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.unfinishedMessages(of: "discord.default").count == 250)
   }
 
-  @Test func `one that fails takes nothing of its neighbours with it`() async throws {
+  @Test func `a failing change does not affect its neighbours in the commit`() async throws {
     let store = try SQLiteStore(path: path)
     try await store.recordOutbound([send("k")], ending: nil, closing: nil)
     let outcomes = await withTaskGroup(of: Bool.self) { group in
@@ -235,7 +235,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.unfinishedOutbound(of: "discord.default").count == 41)
   }
 
-  @Test func `what grows, and what waits, is found until it is closed`() async throws {
+  @Test func `growing and waiting output is found until it is closed`() async throws {
     let store = try SQLiteStore(path: path)
     var growing = send("k1")
     if case .message(var message) = growing.request {
@@ -260,7 +260,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.unfinishedOutbound(of: "discord.default").map(\.record) == [send("k4")])
   }
 
-  @Test func `an outcome is known until it has been told`() async throws {
+  @Test func `an outcome is known until it has been reported`() async throws {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2"] { _ = try await store.accept(message(id), state: nil) }
     let ends = [
@@ -276,7 +276,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
   }
 
-  @Test func `the words of an ended message that can be run again are kept until it is, once`() async throws {
+  @Test func `the text of an ended message that can be run again is kept until it is, once`() async throws {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
     func again(_ id: String) async throws -> MessageReceived? {
@@ -320,7 +320,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.backoff(of: "p") == nil)
   }
 
-  @Test func `its files are for their owner alone`() async throws {
+  @Test func `the files of the database are for their owner alone`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
     for suffix in ["", "-wal", "-shm"] {
@@ -331,7 +331,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     await store.close()
   }
 
-  @Test func `reading does not wait for writing, nor writing for reading`() async throws {
+  @Test func `reading and writing do not wait for each other`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
     let other = try SQLiteConnection(path: path)
@@ -358,7 +358,7 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     }
   }
 
-  @Test func `a file that is no database is told by name`() throws {
+  @Test func `a file that is not a database is reported by name`() throws {
     try folder.write("relay.db", String(repeating: "no database at all ", count: 1_000))
     do {
       _ = try SQLiteStore(path: path)

@@ -38,7 +38,7 @@ import Testing
     Issue.record("\(text) stands nowhere")
   }
 
-  @Test func `what lies around a damaged page is saved, and the damaged file kept`() async throws {
+  @Test func `rows outside a damaged page are saved, and the damaged file is kept`() async throws {
     try await fill()
     try damage(pageOf: #""id":"200""#)
     let before = folder.read("relay.db")
@@ -52,7 +52,7 @@ import Testing
     #expect(try await store.sessions().map(\.name) == ["work"])
   }
 
-  @Test func `a file that is no database at all is put aside, and a new one made`() async throws {
+  @Test func `a file that is not a database is put aside, and a new one made`() async throws {
     try folder.write("relay.db", String(repeating: "nonsense ", count: 1_000))
     let report = try Salvage.repair(path, stamp: "now")
     #expect(report.rows.allSatisfy { $0.count == 0 })
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: ["in the middle", "in the header"])
-  func `a bit flipped in the log is told, and what comes before it saved`(place: String) async throws {
+  func `a flipped bit in the log is reported, and the commits before it are saved`(place: String) async throws {
     try await leaveLog()
     let left = folder.path + "/left.db"
     // The tables stand before the messages.
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: ["whole", "torn", "flipped"])
-  func `the last commit may be torn: nobody was told of it`(how: String) async throws {
+  func `a torn last commit is dropped, because nobody was told of it`(how: String) async throws {
     try await leaveLog()
     let log = folder.path + "/left.db-wal"
     switch how {
@@ -120,12 +120,12 @@ import Testing
     #expect(kept == (how == "whole" ? 10 : 9))
   }
 
-  @Test func `where there is nothing, nothing is repaired`() {
+  @Test func `without a database there is nothing to repair`() {
     #expect(throws: StoreError.self) { try Salvage.repair(path, stamp: "now") }
     #expect(access(path, F_OK) != 0)
   }
 
-  @Test func `a backup holds what the log has not written back yet`() async throws {
+  @Test func `a backup contains the changes that are still in the log`() async throws {
     let store = try SQLiteStore(path: path)
     _ = try await store.accept(message("1"), state: nil)
     try SQLiteStore.backUp(path, to: folder.path + "/copy.db", isInUse: true)
@@ -147,7 +147,7 @@ import Testing
     try await SQLiteStore(path: path).unfinishedMessages(of: "discord.default").map(\.stored.key.id)
   }
 
-  @Test func `a restore that was begun comes before the next, and both are kept`() async throws {
+  @Test func `an interrupted restore is finished before the next, and both databases are kept`() async throws {
     let (first, second) = (try await backUp("1", as: "first"), try await backUp("2", as: "second"))
     #expect(try await ids(in: path).isEmpty)
     // As a kill leaves it, with the log of a database that was in use.
@@ -160,7 +160,7 @@ import Testing
     #expect(try await ids(in: path) == ["2"])
   }
 
-  @Test func `the log of the database of before goes with it`() async throws {
+  @Test func `the log of the replaced database is put aside with it`() async throws {
     try await leaveLog()
     let left = folder.path + "/left.db"
     let aside = try #require(try StoredBackup(try await backUp("new", as: "first"), for: left).putInPlace(stamp: "now"))
@@ -169,7 +169,7 @@ import Testing
     #expect(try await ids(in: aside) == (0..<10).map(String.init))
   }
 
-  @Test func `a backup is only read, whatever its mode and whatever links to it`() async throws {
+  @Test func `a backup file is only read, whatever its mode and links`() async throws {
     let copy = try await backUp("1", as: "first")
     let before = FileManager.default.contents(atPath: copy)
     chmod(copy, 0o400)

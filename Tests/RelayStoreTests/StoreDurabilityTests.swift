@@ -16,7 +16,7 @@ import Testing
 
   private var path: String { folder.path + "/relay.db" }
 
-  @Test func `only what waits is replaced, and what an agent has is not withdrawn`() async throws {
+  @Test func `only a waiting message is replaced, and one that an agent has is not withdrawn`() async throws {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2", "3", "4"] { _ = try await store.accept(message(id), state: nil) }
     try await store.advance(message("3").key, StageChange(.dispatching(after: .unknown)), in: "s")
@@ -30,7 +30,7 @@ import Testing
     #expect(left.map(\.isWithdrawn) == [false, true, true, false])
   }
 
-  @Test func `tries and what is left of the wait are known to the next process`() async throws {
+  @Test func `tries and the rest of the wait are known to the next process`() async throws {
     let time = Locked(1_000.0)
     do {
       let store = try SQLiteStore(path: path, now: { time.withLock { $0 } })
@@ -49,7 +49,7 @@ import Testing
     #expect(try await left(at: 10).first == SendTries(failed: 2, wait: .seconds(30)))
   }
 
-  @Test func `what is on its way and what was given up is counted`() async throws {
+  @Test func `open and given up output is counted`() async throws {
     let store = try SQLiteStore(path: path)
     try await store.recordOutbound(["a", "b", "c", "d"].map { send($0) }, ending: nil, closing: nil)
     store.scheduleSettleOutbound("a", .sent(message: "p"))
@@ -62,7 +62,7 @@ import Testing
       ])
   }
 
-  @Test func `a row that cannot be understood takes nothing of its neighbours with it`() async throws {
+  @Test func `a row that cannot be understood does not affect its neighbours`() async throws {
     do {
       let store = try SQLiteStore(path: path)
       for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }
@@ -82,7 +82,7 @@ import Testing
     #expect(reports.withLock { $0.contains { $0.contains("message 2 of discord.default:c1") } })
   }
 
-  @Test func `what is switched off stays so`() async throws {
+  @Test func `the stored switch of a plugin is read back`() async throws {
     do {
       let store = try SQLiteStore(path: path)
       for name in ["a", "b", "b"] { try await store.switchOff(name, true) }

@@ -26,7 +26,7 @@ import Testing
     return nil
   }
 
-  @Test func `a full disk is told, and forgotten when there is room`() async throws {
+  @Test func `a full disk is reported, and forgotten when there is space`() async throws {
     let connection = try connection()
     let commits = CommitQueue(connection, path: path)
     let words = String(repeating: "x", count: 10_000)
@@ -39,7 +39,7 @@ import Testing
     #expect(try await commits.write { try $0.rows("SELECT count(*) FROM t") { $0.integer(0) } } == [1])
   }
 
-  @Test func `of many that share a commit, those that found no room are told so, and only those`() async throws {
+  @Test func `of many callers that share a commit, only those without space get an error`() async throws {
     let connection = try connection()
     let commits = CommitQueue(connection, path: path)
     let pages = try connection.rows("PRAGMA page_count") { $0.integer(0) }.first ?? 0
@@ -63,7 +63,7 @@ import Testing
     #expect(Set(found.compactMap { Int($0.prefix { $0 != " " }) }) == stored)
   }
 
-  @Test func `a database that cannot be written is named`() async throws {
+  @Test func `a database that cannot be written is reported by name`() async throws {
     let connection = try connection()
     let commits = CommitQueue(connection, path: path)
     try connection.execute("PRAGMA query_only = ON")
@@ -148,7 +148,7 @@ import Testing
     #expect(store.failure == nil)
   }
 
-  @Test func `a torn file of an earlier version is left as it is`() async throws {
+  @Test func `a damaged file of an earlier version is left unchanged`() async throws {
     try await makeTorn()
     try SQLiteConnection(path: path).execute("PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)")
     let before = folder.read("relay.db")
@@ -157,14 +157,14 @@ import Testing
     #expect(folder.read("relay.db") == before)
   }
 
-  @Test func `a store that is closed refuses`() async throws {
+  @Test func `a closed store refuses changes`() async throws {
     let store = try SQLiteStore(path: path)
     await store.close()
     let error = await failure { _ = try await store.accept(message("1"), state: nil) }
     #expect(error == .closed)
   }
 
-  @Test func `what cannot be read back is not added to`() async throws {
+  @Test func `a row that cannot be read back is not extended`() async throws {
     let path = folder.path + "/relay.db"
     let long = String(repeating: "x", count: 4_000)
     do {

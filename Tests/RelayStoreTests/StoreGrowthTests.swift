@@ -74,7 +74,9 @@ import Testing
     return steps
   }
 
-  @Test func `no statement from start to stop takes more steps with more that has ended or sleeps`() async throws {
+  @Test func `no statement from start to stop takes more steps with more ended messages or sleeping sessions`()
+    async throws
+  {
     // More than are looked at for removal at once.
     try SQLiteStore.prepare(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     try add(ended: 1_500)

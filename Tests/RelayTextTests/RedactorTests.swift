@@ -17,7 +17,7 @@ import Testing
     "xo" + "xb-123456789012-abcdef", "M" + "TIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.abcdefghijklmnopqrstuvwxyz1",
     "Bearer " + "abcdef0123456789abcdef", "DEPLOY_TOKEN=" + "hunter22",
   ])
-  func `tokens of well-known services are taken out`(secret: String) {
+  func `tokens of well-known services are redacted`(secret: String) {
     #expect(usual.apply(to: "it is \(secret) she said\nand more") == "it is [redacted] she said\nand more")
   }
 
@@ -26,11 +26,11 @@ import Testing
     "Authorization:" + "Bearer abcdef0123456789abcdef", "env:API_KEY=" + "hunter22",
     "https://api.telegram.org/bot" + "123456789:" + "AAE9xKq0Z_abcdefghijklmnop/getMe",
   ])
-  func `wherever they stand`(text: String) {
+  func `tokens are redacted within addresses, headers and assignments`(text: String) {
     #expect(usual.apply(to: text).contains("[redacted]"), "\(usual.apply(to: text))")
   }
 
-  @Test func `a line on which a pattern takes too long is taken out whole, and told once`() {
+  @Test func `a line on which a pattern takes too long is redacted as a whole, and reported once`() {
     let told = Locked<[String]>([])
     let redaction = Redactor(
       ["^(a+)+$", "ACME-[0-9]{6}"], logger: .lines { line in told.withLock { $0.append(line) } })
@@ -46,7 +46,7 @@ import Testing
     #expect(Redactor(["ACME-[0-9]{6}", "usual"]).apply(to: line).hasSuffix("word [redacted]"))
   }
 
-  @Test func `lines may end as elsewhere, and arguments are looked through whole`() {
+  @Test func `lines may end as on other systems, and arguments are redacted as a whole`() {
     let redaction = Redactor(["^private:.*$", "ACME-[0-9]{6}"])
     #expect(redaction.apply(to: "a\r\nprivate: b\r\nc") == "a\r\n[redacted]\r\nc")
     #expect(
@@ -58,11 +58,11 @@ import Testing
     "the token: the thing that grants access", "key = value", "a monkey=banana", "12:30 is when it begins",
     "sketch-book", "https://example.org/a_b_c?d=e", "TOKEN=", "",
   ])
-  func `prose is left alone`(text: String) {
+  func `prose is left unchanged`(text: String) {
     #expect(usual.apply(to: text) == text)
   }
 
-  @Test func `patterns of one's own are tried on each line`() {
+  @Test func `configured patterns are tried on each line`() {
     let redaction = Redactor(["ACME-[0-9]{6}", "^private:.*$"])
     #expect(
       redaction.apply(to: "ACME-123456 and ACME-12\nprivate: all of it\n\nnot private: this\n")

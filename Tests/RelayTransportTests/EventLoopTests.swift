@@ -4,7 +4,7 @@ import RelayTransport
 import Testing
 
 @Suite struct EventLoopTests {
-  @Test func `a watch closed twice closes nothing that has its number now`() async throws {
+  @Test func `a watch closed twice does not close a new descriptor of the same number`() async throws {
     let loop = EventLoop(name: "test")
     let (low, other) = try pipe()
     // A number that no other test gets meanwhile: the highest.
@@ -28,7 +28,7 @@ import Testing
     await withCheckedContinuation { continuation in loop.perform { continuation.resume() } }
   }
 
-  @Test func `what prefers the loop runs on its thread, in turn, without starving descriptors`() async throws {
+  @Test func `tasks that prefer the loop run on its thread, in turn, without starving descriptors`() async throws {
     let loop = EventLoop(name: "test-loop")
     let name = await withTaskExecutorPreference(loop) {
       await Task.yield()

@@ -70,8 +70,7 @@ private struct RawSide {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct JSONRPCConnectionTests {
-  @Test func `one that is held asks nothing, and who goes on with it takes no late answer for another's`() async throws
-  {
+  @Test func `a held connection sends no request, and its successor ignores answers to earlier ones`() async throws {
     let (left, right) = try joined()
     let handover = try #require(await left.hold())
     await #expect(throws: ConnectionError.notSent("pi-relayd is being upgraded")) {
@@ -92,7 +91,7 @@ private struct RawSide {
     right.close()
   }
 
-  @Test func `requests run in both directions and answers find their asker`() async throws {
+  @Test func `requests run in both directions and each answer reaches its caller`() async throws {
     let (left, right) = try joined()
     let serving = Task {
       for await request in right.requests {
@@ -117,7 +116,7 @@ private struct RawSide {
     _ = try await serving.value
   }
 
-  @Test func `an answer that cannot be written as JSON is an internal error for its asker`() async throws {
+  @Test func `an answer that cannot be written as JSON is an internal error for the caller`() async throws {
     let (left, right) = try joined()
     let serving = Task { for await request in right.requests { request.reply(["number": Double.infinity]) } }
     await #expect(
@@ -139,7 +138,7 @@ private struct RawSide {
     #expect(seen == (1...60).map { "m\($0)" })
   }
 
-  @Test func `an unanswered request fails when its time is over`() async throws {
+  @Test func `an unanswered request fails after its time limit`() async throws {
     let (left, right) = try joined()
     await #expect(throws: ConnectionError.timedOut(method: "ping")) {
       try await left.request(Ping(), within: .milliseconds(5))
@@ -148,7 +147,7 @@ private struct RawSide {
     left.close()
   }
 
-  @Test func `the end of the connection fails what is waiting`() async throws {
+  @Test func `the end of the connection fails the waiting requests`() async throws {
     let side = try RawSide()
     let answer = Task { try await side.peer.request(Ping(), within: nil) }
     #expect(await side.hear().contains("ping"))
@@ -177,7 +176,7 @@ private struct RawSide {
     side.peer.close()
   }
 
-  @Test func `a second answer and an answer to nothing change nothing`() async throws {
+  @Test func `a second answer and an answer to an unknown id change nothing`() async throws {
     let side = try RawSide()
     async let first: Empty = side.peer.request(Ping(), within: .seconds(20))
     #expect(await side.hear().contains(#""id":1"#))
@@ -191,7 +190,7 @@ private struct RawSide {
     side.peer.close()
   }
 
-  @Test func `junk is reported and the next line still read`() async throws {
+  @Test func `junk is reported and the next line is still read`() async throws {
     let side = try RawSide()
     side.say("hello\n\u{2028}\n" + #"{"id":1,"method":"a"}"# + "\n{\"half")
     side.end()
@@ -227,7 +226,7 @@ private struct RawSide {
     side.peer.close()
   }
 
-  @Test func `cancelling a request ends its waiting`() async throws {
+  @Test func `cancelling a request ends its wait`() async throws {
     let (left, right) = try joined()
     let waiting = Task { try await left.request(Ping(), within: nil) }
     var requests = right.requests.makeAsyncIterator()
@@ -274,7 +273,7 @@ private struct RawSide {
     #expect(counts.withLock { $0.values.sorted() } == Array(repeating: each, count: senders))
   }
 
-  @Test func `a reader that has stopped is noticed as full`() throws {
+  @Test func `a reader that has stopped is reported as full`() throws {
     let ends = try pipe()
     let outbox = Outbox(descriptor: ends.write, limit: 100_000)
     #expect(throws: Outbox.SendError.full) {
@@ -285,7 +284,7 @@ private struct RawSide {
     _ = close(ends.read)
   }
 
-  @Test func `a reader that has gone is noticed as closed`() throws {
+  @Test func `a reader that has gone is reported as closed`() throws {
     signal(SIGPIPE, SIG_IGN)
     let ends = try pipe()
     let outbox = Outbox(descriptor: ends.write, limit: 100_000)

@@ -98,7 +98,7 @@ import Testing
     close(second.input)
   }
 
-  @Test func `who stops in mid-line loses it to who waits`() async throws {
+  @Test func `a writer that stops within a line loses it to the one that waits`() async throws {
     let rivals = try await Rivals()
     let (first, second) = (rivals.first, rivals.second)
     let writing = await rivals.writeSecond()

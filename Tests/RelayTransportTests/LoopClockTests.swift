@@ -2,7 +2,7 @@ import RelayTransport
 import Testing
 
 @Suite struct LoopClockTests {
-  @Test func `nobody is woken before the deadline`() async throws {
+  @Test func `no sleep ends before its deadline`() async throws {
     let clock = LoopClock.shared
     let began = clock.now
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -33,7 +33,7 @@ import Testing
     #expect(clock.sleeperCount < before + 1_000)
   }
 
-  @Test func `a sleep that was cancelled before it began is none`() async {
+  @Test func `a sleep that was cancelled before it began ends at once`() async {
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       try await LoopClock.shared.sleep(for: .seconds(86_400))

@@ -27,7 +27,7 @@ import Testing
     #expect(requests.admit(.integer(2), bytes: 0)?.code == .invalidRequest)
   }
 
-  @Test func `a request that is given up before it is sent is known to be`() {
+  @Test func `a request that is given up before it is sent is reported as not sent`() {
     var requests = OutgoingRequests<String>()
     let (first, second) = (requests.makeID(), requests.makeID())
     #expect(requests.abandon(first) == nil)

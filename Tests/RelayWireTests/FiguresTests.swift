@@ -14,7 +14,7 @@ import Testing
     #expect(duration.forPeople == text)
   }
 
-  @Test func `seconds that other programs tell are any number`() {
+  @Test func `seconds of other programs may be any number`() {
     #expect(Duration(seconds: 1.5) == .milliseconds(1_500))
     #expect(Duration(seconds: -1) == .zero)
     #expect(Duration(seconds: .nan) == .zero)

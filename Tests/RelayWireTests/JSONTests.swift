@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `walks members of every kind`() {
+  @Test func `members of every kind are walked`() {
     #expect(
       members(#" { "a" : "x\"}{" , "b":[1,{"c":"]"}],"d":-1.5e3,"e":null , "f":{} } "#)
         == ["a": #""x\"}{""#, "b": #"[1,{"c":"]"}]"#, "d": "-1.5e3", "e": "null", "f": "{}"])
@@ -26,11 +26,11 @@ import Testing
   @Test(arguments: [
     "", "null", "[]", "{", #"{"a""#, #"{"a":"#, #"{"a":1"#, #"{"a":"x"#, #"{"a":"\"#, #"{"a":[1"#, "{,}",
   ])
-  func `says that broken text is no object`(text: String) {
+  func `broken text is reported as no object`(text: String) {
     #expect(members(text) == nil)
   }
 
-  @Test func `every truncation of a line is survived`() {
+  @Test func `every truncation of a line is read without a crash`() {
     let line = Array(#"{"type":"x","a":{"b":["\\\"",{"c":1}]},"d":"😀"}"#.utf8)
     for end in 0..<line.count {
       line[..<end].withUnsafeBytes { bytes in
@@ -48,7 +48,7 @@ import Testing
     return String(decoding: out, as: UTF8.self)
   }
 
-  @Test func `unescapes everything JSON has`() {
+  @Test func `every escape of JSON is read`() {
     #expect(unescape(#"a\n\t\r\b\f\"\\\/\u00e9\ud83e\udd8a"#) == "a\n\t\r\u{8}\u{c}\"\\/é🦊")
   }
 
@@ -75,7 +75,7 @@ import Testing
     "\u{7F}\u{2028}\u{2029}é🦊👩‍👩‍👧", "\u{FFFD}\u{FEFF}",
   ]
 
-  @Test(arguments: awkward) func `what is quoted by hand is read back the same`(text: String) throws {
+  @Test(arguments: awkward) func `a quoted text is read back unchanged`(text: String) throws {
     var line: [UInt8] = []
     JSONText.quote(text, into: &line)
     #expect(try JSONCoding.decode(JSONValue.self, from: line) == .string(text))
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: ["\"", "\\", "\n", "\0", "\u{1F}", "é", "🦊", "#", " ", "\u{7F}"])
-  func `is quoted right wherever it stands`(special: String) throws {
+  func `a special character is quoted at every position`(special: String) throws {
     for before in 0..<18 {
       for after in [0, 1, 7, 8, 9] {
         let text = String(repeating: "a", count: before) + special + special + String(repeating: "ÿ", count: after)
@@ -155,36 +155,36 @@ import Testing
     ("null", "result is null, not an object"), ("[]", "result is not an object"),
     (#"{"message":7}"#, "result.message is not a string"), (#"{"putOff":"no"}"#, "result.putOff is not a boolean"),
   ])
-  func `what is wrong with an answer is named with its place`(result: String, problem: String) throws {
+  func `a fault in an answer is reported with its place`(result: String, problem: String) throws {
     let error = try #require(throws: (any Error).self) { try read(result, as: MessageEdit.self) }
     #expect(JSONCoding.explain(error) == problem)
   }
 
-  @Test func `a member of a list is named by its number`() throws {
+  @Test func `a member of a list is named by its index`() throws {
     let error = try #require(throws: (any Error).self) {
       try read(#"{"pieces":[{"text":"a","consumed":1},{"text":"b"}]}"#, as: FormatRender.self)
     }
     #expect(JSONCoding.explain(error) == "result.pieces[1].consumed is missing")
   }
 
-  @Test func `a receipt is read whatever stands around it`() throws {
+  @Test func `a receipt is read among other members`() throws {
     #expect(try receipt(#"{"message":"7"}"#) == "7")
     #expect(try receipt(#" { "extra":{"message":"no"}, "message" : "\ud83e\udd8a\n" , "more":[1] }"#) == "🦊\n")
   }
 
   @Test(arguments: ["{}", "null", "[]", "true", #""ok""#, #"{"more":1}"#])
-  func `a request that is answered by nothing accepts any answer`(result: String) throws {
+  func `a request without a result accepts any answer`(result: String) throws {
     #expect(try read(result, as: TypingSet.self) == Empty())
   }
 
   @Test(arguments: ["null", "{}", #"{"message":7}"#, #"{"message":null}"#, "[]", #""7""#])
-  func `what is no receipt is an error`(result: String) {
+  func `an answer that is not a receipt is an error`(result: String) {
     #expect(throws: (any Error).self) { try receipt(result) }
   }
 }
 
 @Suite struct LengthUnitTests {
-  @Test(arguments: LengthUnit.allCases) func `the quick look at a length agrees with counting`(unit: LengthUnit) {
+  @Test(arguments: LengthUnit.allCases) func `the quick estimate of a length agrees with counting`(unit: LengthUnit) {
     for text in ["", "abc", "ééé", "🦊🦊", "👩‍👩‍👧x", "漢字"] {
       for limit in 0...20 { #expect(unit.isWithin(limit, text) == (unit.count(text) <= limit)) }
     }
@@ -196,7 +196,7 @@ import Testing
     Array(text.utf8).withUnsafeBytes { Envelope($0)?.kind }
   }
 
-  @Test func `tells the four kinds apart`() {
+  @Test func `the four kinds of message are told apart`() {
     #expect(kind(#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{}}"#) == .request(id: .integer(7), method: "ping"))
     #expect(kind(#"{"method":"a","id":"x"}"#) == .request(id: .string("x"), method: "a"))
     #expect(kind(#"{"method":"log"}"#) == .notification(method: "log"))
@@ -205,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: ["null", "[]", "7", "{}", "hello", #"{"id":1}"#, #"{"method":3}"#, #"{"method":"a"} trailing"#])
-  func `anything else is no message`(text: String) {
+  func `a line of no kind is not a message`(text: String) {
     #expect(kind(text) == nil)
   }
 }
@@ -217,7 +217,7 @@ import Testing
     #expect((0...DeliveryFailure.maximumWait).contains(seconds))
   }
 
-  @Test func `numbers of a plugin are brought within what can be worked with`() {
+  @Test func `numbers of a plugin are limited to usable ones`() {
     var capabilities = Capabilities()
     capabilities.maximumTextLength = -1
     capabilities.minimumEditInterval = .min

@@ -29,7 +29,7 @@ import Testing
     var messages = [QuotedMessage(id: "1"), QuotedMessage(id: "2", sender: "u", text: "t")]
   }
 
-  @Test func `each reads what the other writes`() throws {
+  @Test func `each coder reads the text of the other`() throws {
     let value = Everything()
     let ours = try JSONCoding.encode(value)
     #expect(try JSONCoding.decode(Everything.self, from: ours) == value)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `nested containers and parents' coders are written where they belong`() throws {
+  @Test func `nested containers and parents' coders are written in their places`() throws {
     let text = try JSONCoding.encode(ByHand())
     #expect(
       String(decoding: text, as: UTF8.self) == #"{"object":{"value":1},"list":[{"value":2},null],"own":3,"super":{}}"#)
@@ -97,11 +97,11 @@ import Testing
     }
   }
 
-  @Test func `a value that is added to out of order is refused`() {
+  @Test func `a value that is added out of order is refused`() {
     #expect(throws: EncodingError.self) { try JSONCoding.encode(OutOfOrder()) }
   }
 
-  @Test(arguments: [Double.infinity, -.infinity, .nan]) func `a number that JSON does not have is refused`(
+  @Test(arguments: [Double.infinity, -.infinity, .nan]) func `a number that JSON lacks is refused`(
     number: Double
   ) {
     #expect(throws: EncodingError.self) { try JSONCoding.encode(["a": [number]]) }
@@ -119,7 +119,7 @@ import Testing
     (#"{"whole":1,"more":[1,}}"#, "the line: not JSON at byte 21"), ("", "the line: not JSON at byte 0"),
     ("{\"whole\":1,\"kind\":\"a\tb\"}", "kind: not a text in UTF-8 with JSON's escapes"),
   ])
-  func `a fault is named with its place`(text: String, problem: String) throws {
+  func `a fault is reported with its place`(text: String, problem: String) throws {
     struct Form: Decodable {
       var whole: Int8
       var list: [QuotedMessage]?

@@ -30,26 +30,26 @@ import Testing
     #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#, #"{"a":1 "b":2}"#, #"""#, #""\x""#, #""\u12""#, "\"a\nb\"", "]",
     "1e999", "NaN", "Infinity",
   ])
-  func `what is no JSON is refused, with the place`(json: String) {
+  func `invalid JSON is refused with its place`(json: String) {
     #expect(throws: JSONSyntaxError.self) { try quick(json) }
 
   }
 
-  @Test func `what is no UTF-8 is refused`() {
+  @Test func `invalid UTF-8 is refused`() {
     #expect(throws: JSONSyntaxError.self) { try JSONCoding.decode(JSONValue.self, from: [0x22, 0xFF, 0x22]) }
   }
 
-  @Test func `what the general decoder reads is read, however deep`() throws {
+  @Test func `text that the general decoder reads is read at every depth`() throws {
     let deep = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
     #expect(try quick(deep) == general(deep))
   }
 
-  @Test func `a stack's end is not reached`() {
+  @Test func `deep nesting is refused without exhausting the stack`() {
     let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
     #expect(throws: JSONSyntaxError.self) { try quick(deep) }
   }
 
-  @Test func `whatever is written is read again, by both`() throws {
+  @Test func `written text is read again by both decoders`() throws {
     var random = SplitMix(seed: 7)
     for _ in 0..<500 {
       let value = Self.any(&random, depth: 0)

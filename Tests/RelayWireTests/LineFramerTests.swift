@@ -87,7 +87,7 @@ private func frame(_ input: [UInt8], chunk: Int, limit: Int = 1 << 20) -> [Strin
     #expect(frame(Array("one\n".utf8), chunk: 2) == ["one"])
   }
 
-  @Test func `an object that is not needed is dropped as it arrives, with what was cut of it`() {
+  @Test func `an object that is not needed is dropped as it arrives, with the number of its bytes`() {
     var framer = LineFramer(maximumLineLength: 64 << 20)
     var shown = 0
     var found: [String] = []
@@ -115,7 +115,7 @@ private func frame(_ input: [UInt8], chunk: Int, limit: Int = 1 << 20) -> [Strin
     #expect(found == ["dismissed 300000", "next"])
   }
 
-  @Test(arguments: [1, 2, 3, 7, 1_000, 70_000]) func `what follows an object that is not needed is a line of its own`(
+  @Test(arguments: [1, 2, 3, 7, 1_000, 70_000]) func `the text after a dropped object is a line of its own`(
     chunk: Int
   ) {
     // Every byte may be the last of a piece: braces in strings, escaped quotes, backslashes before them.

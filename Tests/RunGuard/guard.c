@@ -1,4 +1,4 @@
-// Whatever ends a run of the tests or of the drills, SIGKILL included, ends what they have started.
+// When a run of the tests or of the drills ends, by SIGKILL too, all processes that it has started are killed.
 #include "CLinux.h"
 #include "RunGuard.h"
 

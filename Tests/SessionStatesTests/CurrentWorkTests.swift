@@ -30,7 +30,7 @@ import Testing
     #expect(work.run(first) == nil && work.run(work.generation)?.prompt.key.id == "2")
   }
 
-  @Test func `a quiet moment ends only the run in which it began, and only if nothing went on`() {
+  @Test func `a quiet moment ends only the run in which it began, and only without later events`() {
     var work = work()
     let stale = work.beginQuietMoment()
     work.finish()

@@ -16,7 +16,7 @@ import Testing
     (#"{"status":500}"#, #"{"status":500}"#),
     ("", ""),
   ])
-  func `a service's own words are taken out of its JSON`(error: String, words: String) {
+  func `a service's own message is taken from its JSON`(error: String, words: String) {
     #expect(ServiceError.words(error) == words)
   }
 
@@ -36,7 +36,7 @@ import Testing
       .retry, "🔁 fake error 500: trying again in \(1 << attempt) s, \(attempt) of 3.", isOver: false)
   }
 
-  @Test func `retries of the recorded pi are told in words`() throws {
+  @Test func `recorded retries of pi are reported in words`() throws {
     #expect(try told(of: "current/18-auto-retry") == Self.attempts + [.progress(.retry, nil, isOver: true)])
     #expect(
       try told(of: "cumulative/18b-auto-retry-succeeds") == [

@@ -72,7 +72,7 @@ import Testing
     #expect(try JSONCoding.decode(SessionRun.self, from: Array(earlier.utf8)).isAccepted)
   }
 
-  @Test func `the limit on a run's time goes on over an upgrade`() {
+  @Test func `the limit on a run's time continues over an upgrade`() {
     var run = SessionRun(prompt: prompt("1"), began: .seconds(100))
     #expect(run.timeLeft(of: .seconds(60), now: .seconds(120)) == .seconds(40))
     // The next process has a clock of its own.

@@ -4,7 +4,7 @@ package import ProcessSupervision
 internal import RelayTransport
 internal import RelayWire
 
-/// A program run to its end: what it said, and how it ended.
+/// A program run to its end: its output, and its exit.
 package struct Command: Sendable {
   package let exit: TerminationStatus
   package let output: [String]
@@ -28,7 +28,7 @@ package struct Command: Sendable {
     return Command(exit: exit, output: try await output, errors: try await errors)
   }
 
-  /// Runs a program that asks: `answer` is told each line of its output, with a way to write one to its input.
+  /// Runs a program that asks questions: `answer` gets each line of its output, with a way to write one to its input.
   package static func converse(
     _ path: String, _ arguments: [String], environment: [String: String],
     _ answer: @escaping @Sendable (String, (String) -> Void) -> Void

@@ -5,7 +5,7 @@ internal import RelayConcurrency
 internal import RelayTransport
 package import RelayWire
 
-/// A messenger whose platform is the test: it sees what the relay sends and says what people write. A real process
+/// A messenger whose platform is the test: it sees the messages of the relay and sends those of people. A real process
 /// (`splice`) stands between it and the daemon.
 package actor FakeMessenger {
   /// A message as people see it on the platform.
@@ -59,7 +59,7 @@ package actor FakeMessenger {
   private(set) package var threadTitles: [String] = []
   private var swallowed: [IncomingRequest] = []
 
-  /// Drops the messenger's executable into `plugins` and listens for its lives.
+  /// Puts the messenger's executable into `plugins` and listens for its processes.
   package init(
     name: String, in plugins: String, scratch: String, executable: String = Built.executable("splice"),
     capabilities: Capabilities
@@ -298,7 +298,7 @@ package actor FakeMessenger {
     nextWatcher += 1
     let number = nextWatcher
     watchers[number] = condition
-    // Cancelled by the test's time limit: then it goes on, and fails.
+    // The test's time limit has cancelled the wait: the test continues and fails.
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         if Task.isCancelled { continuation.resume() } else { waiting[number] = continuation }
@@ -355,7 +355,7 @@ package actor FakeMessenger {
       do {
         return try await peer.request(request, within: .seconds(30))
       } catch .closed {
-        // This life has ended: what was not acknowledged is said again to the next.
+        // This process has ended: the next one sends unacknowledged messages again.
         if self.generation == generation { self.peer = nil }
       } catch .notSent {
         if self.generation == generation { self.peer = nil }

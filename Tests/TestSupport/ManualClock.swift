@@ -1,6 +1,6 @@
 import RelayConcurrency
 
-/// A clock that stands still until the test moves it.
+/// A clock that moves only when the test moves it.
 public final class ManualClock: Clock, Sendable {
   /// A moment of the clock, as the time since the clock was made.
   public struct Instant: InstantProtocol {

@@ -94,7 +94,7 @@ package final class PythonServer: Sendable {
     guard write(input, bytes, bytes.count) == bytes.count else { throw SystemError("the server takes nothing") }
   }
 
-  /// The close code that the raw server was told on this path.
+  /// The close code that the raw server received on this path.
   package func closeCode(on path: String) async -> Int? {
     await wait { lines in
       lines.first { $0.hasPrefix("closed \(path) ") }?.split(separator: " ").last.flatMap { Int($0) }

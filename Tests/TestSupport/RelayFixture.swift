@@ -71,7 +71,7 @@ package final class RelayFixture: Sendable {
   /// Runs `body` with a daemon that is ready, and ends everything afterwards.
   ///
   /// - Parameters:
-  ///   - isOldAgent: the agent is one of before session ids, which cannot say what a session held.
+  ///   - isOldAgent: the agent is a release without session ids, which cannot list the entries of a session.
   ///   - agentFilter: a shell command that the agent's output goes through.
   ///   - namesAgent: otherwise relay.yaml names none, and the daemon looks for one itself.
   ///   - startsDaemon: otherwise `body` does.
@@ -239,12 +239,12 @@ package final class RelayFixture: Sendable {
     while true {
       let status = try await status()
       if condition(status) { return status }
-      // Pacing only: what is waited for is the condition.
+      // For pacing only: the test waits for the condition.
       try await Task.sleep(for: .milliseconds(2))
     }
   }
 
-  /// Kills a plugin and waits until its next life has shaken hands.
+  /// Kills a plugin and waits until its next process has shaken hands.
   package func crash(_ plugin: String) async throws {
     let before = try await waitForStatus { $0.plugins.first { $0.name == plugin }?.state == .running }
       .plugins.first { $0.name == plugin }

@@ -54,7 +54,7 @@ static inline CURLcode relay_curl_set_trust(CURL *handle) {
     return file && *file ? curl_easy_setopt(handle, CURLOPT_CAINFO, file) : CURLE_OK;
 }
 
-/// Asked before each connection, those of redirects included: 1 to go on.
+/// Decides before each connection, also before those of redirects: 1 allows it.
 typedef int (*relay_curl_judge)(const struct sockaddr *address, void *user);
 
 typedef struct {

@@ -42,7 +42,7 @@ static void guard(int process, int parent, const char *marker) {
     struct pollfd ends[2] = {{.fd = 0, .events = POLLIN}, {.fd = parent >= 0 ? 1 : -1, .events = POLLIN}};
     while (poll(ends, 2, -1) < 0 && errno == EINTR) {}
     syscall(SYS_pidfd_send_signal, 0, SIGKILL, NULL, 0);
-    // One that was just being started shows its mark a moment later.
+    // A process that was just being started shows its mark a moment later.
     struct timespec step = {0, 20 * 1000 * 1000};
     for (int quiet = 0; quiet < 10; quiet++) {
         if (kill_marked(marker) > 0) quiet = 0;
@@ -62,7 +62,7 @@ int relay_guard_run(void) {
     struct sigaction hangup;
     sigaction(SIGHUP, NULL, &hangup);
     pid_t starter = getppid();
-    // Whoever runs it with nohup wants it to outlive its parent.
+    // A process under nohup is meant to outlive its parent.
     int outlives = starter <= 1 || hangup.sa_handler == SIG_IGN;
     int process = relay_pidfd_open(getpid());
     if (process < 0) return errno;

@@ -2,7 +2,7 @@ internal import CLinux
 public import PluginSDK
 internal import RelayTransport
 
-/// Drives a plugin inside the test's own process: what the host would say is said by the test.
+/// Drives a plugin inside the test's own process: the test takes the part of the host.
 ///
 /// ```swift
 /// let harness = try PluginHarness<MyMessenger>(config: ["token": "x"])

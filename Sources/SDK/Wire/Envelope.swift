@@ -73,7 +73,7 @@ public struct Envelope: Sendable, Equatable {
   }
 }
 
-/// An answer with a result, as it stands on the line.
+/// An answer with a result, without change to it.
 public struct ResultLine<Reply: Encodable>: Encodable {
   /// The version of JSON-RPC.
   public let jsonrpc = "2.0"
@@ -88,7 +88,7 @@ public struct ResultLine<Reply: Encodable>: Encodable {
   }
 }
 
-/// An answer with an error, as it stands on the line.
+/// An answer with an error, without change to it.
 public struct FailureLine: Encodable {
   /// The version of JSON-RPC.
   public let jsonrpc = "2.0"

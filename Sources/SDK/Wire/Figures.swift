@@ -22,9 +22,9 @@ extension Duration {
     return "\(value / large.1) \(large.0)" + (rest == 0 ? "" : " \(rest) \(small.0)")
   }
 
-  /// From what other programs count in.
+  /// From seconds, as other programs count.
   package init(seconds: Double) {
-    // Longer than anything here lasts; what is not a number is no time.
+    // Longer than any duration here; zero for a value that is not finite.
     self = .milliseconds(Int64((seconds.isFinite ? min(max(seconds, 0), 1e12) : 0) * 1_000))
   }
 }

@@ -89,8 +89,8 @@ public struct JSONCursor {
     byte == 0x2C || byte == 0x7D || byte == 0x5D || byte <= 0x20
   }
 
-  /// Walks the members of the object that comes next. `visit` is given each key and stands on its value; it may
-  /// consume the value or leave it; answering `false` ends the walk. False when this is no whole object.
+  /// Walks the members of the object that comes next. `visit` gets each key with the cursor at its value; it
+  /// may consume the value or leave it, and ends the walk with `false`. Returns false if this is not a whole object.
   public mutating func members(_ visit: (_ key: UnsafeRawBufferPointer, inout JSONCursor) -> Bool) -> Bool {
     guard take(UInt8(ascii: "{")) else { return false }
     if take(UInt8(ascii: "}")) { return true }

@@ -8,9 +8,9 @@ struct CatchUpChecks {
   /// The time in which a plugin that started hands over what it has.
   private static let settling: Duration = .seconds(2)
   private static let renamed = "hands over no message again under another id"
-  private static let resumed = "hands over again what the host did not answer"
-  private static let putOff = "sends again what the host was too busy for"
-  private static let goneOn = "goes on behind the last message of its state"
+  private static let resumed = "hands over unanswered messages again"
+  private static let putOff = "sends messages again that were answered with -32001"
+  private static let goneOn = "continues after the last message of its state"
 
   private var host: ConformanceHost { subject.host }
 
@@ -29,7 +29,7 @@ struct CatchUpChecks {
     report.note("gives each message an id of its own", .received, host.mixUp)
     report.note(Self.renamed, .received, host.renaming)
     guard host.renaming == nil, host.mixUp == nil else {
-      return report.skip("\(Self.resumed); \(Self.putOff)", because: "its ids are not to be relied on")
+      return report.skip("\(Self.resumed); \(Self.putOff)", because: "its ids are not reliable")
     }
     await catchUp()
   }

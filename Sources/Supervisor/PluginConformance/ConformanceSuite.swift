@@ -31,7 +31,7 @@ package struct ConformanceSuite: Sendable {
   /// Headings of docs/plugin-protocol.md.
   package enum Section: String, Sendable, CaseIterable {
     case lines = "Lines"
-    case life = "A plugin's life"
+    case lifecycle = "Lifecycle of a plugin"
     case errors = "Errors"
     case requests = "Every request and its result"
     case initialize = "initialize (host → plugin)"
@@ -94,9 +94,9 @@ package struct ConformanceSuite: Sendable {
     do {
       try subject.start()
     } catch {
-      return report.note("starts", .life, "\(error)")
+      return report.note("starts", .lifecycle, "\(error)")
     }
-    report.note("starts", .life, nil)
+    report.note("starts", .lifecycle, nil)
     switch await subject.greet() {
     case .failed(let problem):
       report.note(Self.greetingCheck, .initialize, problem)
@@ -113,7 +113,7 @@ package struct ConformanceSuite: Sendable {
       await CatchUpChecks(subject: subject, report: report).run(isMessenger: about.kinds.contains(.messenger))
     }
     note(subject.violations, report)
-    report.note("asks the host only for what there is", .requests, subject.host.complaint)
+    report.note("sends the host only known requests", .requests, subject.host.complaint)
   }
 
   private static let greetingCheck = "answers initialize within 10 s"
@@ -182,8 +182,8 @@ package struct ConformanceSuite: Sendable {
     subject.isTrying("leaves within 5 s of end of input")
     let isKilled = await subject.end() == .signaled(SIGKILL)
     report.note(
-      "leaves within 5 s of end of input", .life, isKilled ? "it was still there and had to be killed" : nil)
-    report.note("leaves no process behind", .life, await Leftovers.end(clock: launch.clock))
+      "leaves within 5 s of end of input", .lifecycle, isKilled ? "it was still running and had to be killed" : nil)
+    report.note("leaves no process behind", .lifecycle, await Leftovers.end(clock: launch.clock))
   }
 
   /// One line for each kind, because a plugin that prints once usually prints often.
@@ -192,7 +192,7 @@ package struct ConformanceSuite: Sendable {
       violations.first { isMeant($0.kind) }.map { "\($0.kind.forAuthors) (during \"\($0.during)\")" }
     }
     report.note(
-      "says nothing on standard output but the protocol", .lines,
+      "prints only protocol lines on standard output", .lines,
       first { if case .notProtocol = $0 { true } else { false } })
     report.note(
       "sends whole lines of at most 16 MiB", .lines,

@@ -62,7 +62,7 @@ struct MessengerChecks: Sendable {
       checks.append(.init("the same key makes one message", .messages) { try await self.expectOneOfKey() })
     }
     if capabilities.lookup == true {
-      checks.append(.init("message.lookup finds what was sent", .lookup) { try await self.expectFound() })
+      checks.append(.init("message.lookup finds a sent message", .lookup) { try await self.expectFound() })
     }
     if capabilities.edit == true {
       checks += [

@@ -1,5 +1,5 @@
-// A child that does what children should not. What it does is the last part of its name, so that copies of it can be
-// dropped into a plugin folder: `x-silent`, `x-junk`, …
+// A child that misbehaves. The last part of its name chooses the fault, so that copies of it can be put into a plugin
+// folder: `x-silent`, `x-junk`, …
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Linking this target is all that is to be done: see guard.c.
+// Linking this target is enough: see guard.c.
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 #endif

@@ -1,4 +1,4 @@
-// What Swift cannot import from Linux: variadic calls, newer system calls, and posix_spawn's non-portable actions.
+// Functions of Linux that Swift cannot import: variadic calls, newer system calls, and posix_spawn's non-portable actions.
 #ifndef CLINUX_H
 #define CLINUX_H
 
@@ -22,10 +22,10 @@ void relay_enlarge_pipe(int fd, int bytes);
 /// Names the calling thread, as `ps -L` shows it (15 bytes at most).
 void relay_name_thread(const char *name);
 
-/// memmem: where `needle` first stands in `bytes`, or NULL.
+/// memmem: the first place of `needle` in `bytes`, or NULL.
 const void *relay_find(const void *bytes, size_t length, const void *needle, size_t needle_length);
 
-/// What a child is started with. Descriptors are this process's numbers; they become 0, 1 and 2.
+/// The parameters of a child. Descriptors are this process's numbers; they become 0, 1 and 2.
 typedef struct {
     const char *path;
     char *const *argv;
@@ -72,8 +72,8 @@ void relay_timer_set(int timer, long long seconds, long nanoseconds);
 int relay_open_descriptors(void);
 long relay_descriptor_limit(void);
 
-/// The magic number of the file system that `path` is on, as statfs(2) has it, and its device; 0 with errno set when it
-/// cannot be told.
+/// The magic number of the file system that `path` is on, as statfs(2) has it, and its device; 0 with errno set on
+/// failure.
 unsigned long relay_file_system_type(const char *path, unsigned *device_major, unsigned *device_minor);
 
 /// A file in memory that is closed on exec. Returns the descriptor, or -1 with errno set.

@@ -135,7 +135,7 @@ final class WebSocketFrames: @unchecked Sendable {
   // MARK: - On the loop's thread
 
   private func woken() {
-    // Without being asked to, the loop tells only that the connection is over: what is left of it is read now.
+    // Without a request the loop only reports that the connection is over: the rest of its data is read now.
     if isPaused, wslay_event_want_write(context) == 0 { isPaused = false }
     turn()
   }
