@@ -37,8 +37,7 @@ extension EndToEnd.Sessions {
       _ body: (_ relay: RelayFixture, _ ownersSession: String) async throws -> Void
     ) async throws {
       let root = try TemporaryFolder()
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+      var capabilities = FakeMessenger.withButtons
       capabilities.presence = true
       try await RelayFixture.run(config: config(root.path), capabilities: capabilities) { relay in
         try await say(

@@ -133,10 +133,8 @@ extension EndToEnd.Operation {
     func `a question that the platform refuses is asked as text, and reported if configured`(
       isTold: Bool
     ) async throws {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
       let config = RelayFixture.defaultConfig + "\ndelivery: {tellConversations: \(isTold)}\n"
-      try await RelayFixture.run(config: config, capabilities: capabilities) { relay in
+      try await RelayFixture.run(config: config, capabilities: FakeMessenger.withButtons) { relay in
         await relay.messenger.fail("dialog.show", with: [DeliveryFailure.invalid("too many buttons").wireError])
         try await relay.messenger.say("/select", id: "1")
         await relay.messenger.waitForText("Which colour?")

@@ -10,12 +10,6 @@ extension EndToEnd.Sessions {
   /// Situations in which only the person can decide: a silent agent, a message whose agent does not start, a message that
   /// the agent has forgotten.
   @Suite struct DecisionTests {
-    private static let buttons: Capabilities = {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      return capabilities
-    }()
-
     private func pid(_ relay: RelayFixture) async throws -> Int32 {
       try #require(try await relay.status().sessions.first?.pid)
     }
@@ -174,7 +168,7 @@ extension EndToEnd.Sessions {
     // MARK: - A first turn that was cut short
 
     @Test func `a message of a first turn that ended before pi saved anything can be run again`() async throws {
-      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         try await relay.messenger.say("/slow 20", id: "1")
         await relay.messenger.waitForText("The quick")
         kill(try await pid(relay), SIGKILL)
@@ -192,7 +186,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `after a restart of the daemon in a first turn the message can be run again`() async throws {
-      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         try await relay.messenger.say("/slow 20", id: "1")
         await relay.messenger.waitForText("The quick")
         try await relay.killAndStart()
@@ -206,7 +200,7 @@ extension EndToEnd.Sessions {
     @Test func `a message can be run again while another waits, and only once`()
       async throws
     {
-      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         try await relay.messenger.say("/slow 20", id: "1")
         await relay.messenger.waitForText("The quick")
         try await relay.messenger.say("second", id: "2")
@@ -228,7 +222,8 @@ extension EndToEnd.Sessions {
 
     @Test func `a session that is stored elsewhere is not called forgotten`() async throws {
       let folder = try TemporaryFolder()
-      try await RelayFixture.run(agent: ["--session-dir", folder.path], capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(agent: ["--session-dir", folder.path], capabilities: FakeMessenger.withButtons) {
+        relay in
         try await relay.messenger.say("hello", id: "1")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         try await relay.messenger.say("/slow 20", id: "2")

@@ -12,6 +12,19 @@ extension EndToEnd.Messengers {
   /// Channels, threads, files and what was missed, by the real plugin.
   @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers"))
   struct DiscordPlaceTests {
+    /// Settings for a daemon that is started beside a Discord which is there already.
+    private static func config(_ discord: PythonServer) -> String {
+      """
+      messengers:
+        discord:
+          default:
+            token: the-token
+            api: http://127.0.0.1:\(discord.ports[1])
+            auth: {users: ["\(Discord.ann)"]}
+
+      """
+    }
+
     @Test func `a channel talks to the machine's main session, and a spawned thread to its own`() async throws {
       let root = FileManager.default.temporaryDirectory.path + "/pr-root-\(UUID().uuidString.prefix(8))"
       try FileManager.default.createDirectory(atPath: root + "/project", withIntermediateDirectories: true)
@@ -142,15 +155,7 @@ extension EndToEnd.Messengers {
     @Test func `the bot is not shown as healthy before it is connected`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try discord.tell(#"{"do": "silence", "on": true}"#)
-        let config = """
-          messengers:
-            discord:
-              default:
-                token: the-token
-                api: http://127.0.0.1:\(discord.ports[1])
-                auth: {users: ["\(Discord.ann)"]}
-          """
-        try await RelayFixture.run(config: config) { relay in
+        try await RelayFixture.run(config: Self.config(discord)) { relay in
           let status = try await relay.waitForStatus { status in
             status.plugins.contains { $0.name == "discord/default" && $0.state == .running }
           }
@@ -215,16 +220,8 @@ extension EndToEnd.Messengers {
     @Test func `a fresh start replays no earlier messages`() async throws {
       try await PythonServer.run("fake-discord", with: PythonServer.python) { discord in
         try Discord.say("long ago", isGuild: true, channel: Discord.general, to: discord)
-        let config = """
-          messengers:
-            discord:
-              default:
-                token: the-token
-                api: http://127.0.0.1:\(discord.ports[1])
-                auth: {users: ["\(Discord.ann)"]}
-                channels: ["\(Discord.general)"]
-          """
-        try await RelayFixture.run(config: config) { _ in
+        let channels = "      channels: [\"\(Discord.general)\"]\n"
+        try await RelayFixture.run(config: Self.config(discord) + channels) { _ in
           _ = await Discord.wait(at: discord) { $0.identifies > 0 }
           try Discord.say("now", isGuild: true, channel: Discord.general, to: discord)
           let ledger = try #require(await Discord.waitForText("now", at: discord))

@@ -274,9 +274,7 @@ extension EndToEnd.Operation {
     }
 
     @Test func `buttons answer once, and a late press gets a notice`() async throws {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      try await RelayFixture.run(capabilities: capabilities) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         try await relay.messenger.say("/select", id: "1")
         await relay.messenger.waitForText("Which colour?")
         let button = try #require(await relay.messenger.messages.first { $0.role == .dialog }?.buttons?[0][2])

@@ -10,12 +10,6 @@ extension EndToEnd.Sessions {
   @Suite struct QuestionTests {
     typealias Break = RelayFixture.Break
 
-    private static let buttons: Capabilities = {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      return capabilities
-    }()
-
     /// A stop that waited for an answer would outlast the test.
     private static let config = RelayFixture.defaultConfig + "\nshutdown: {drainSeconds: 3600}\n"
 
@@ -31,7 +25,7 @@ extension EndToEnd.Sessions {
     func `a question of an agent that ends with the daemon is closed once, and its old button gets a notice`(
       command: String, change: Break
     ) async throws {
-      try await RelayFixture.run(config: Self.config, capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(config: Self.config, capabilities: FakeMessenger.withButtons) { relay in
         try await relay.messenger.say(command, id: "1")
         await relay.messenger.wait { $0.questions.count == 1 }
         let asked = try #require(await relay.messenger.questions.first)
@@ -131,7 +125,8 @@ extension EndToEnd.Sessions {
     func `the question about a message whose agent does not start is asked again after an outage`(change: Break)
       async throws
     {
-      try await RelayFixture.run(config: Self.config, isOldAgent: true, capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(config: Self.config, isOldAgent: true, capabilities: FakeMessenger.withButtons) {
+        relay in
         let agent = relay.scratch.path + "/old-agent"
         rename(agent, agent + ".away")
         try await relay.messenger.say("hello", id: "1")
@@ -145,7 +140,8 @@ extension EndToEnd.Sessions {
       async throws
     {
       try await RelayFixture.run(
-        config: Self.config, agent: ["--dialect", "cumulative"], isOldAgent: true, capabilities: Self.buttons
+        config: Self.config, agent: ["--dialect", "cumulative"], isOldAgent: true,
+        capabilities: FakeMessenger.withButtons
       ) { relay in
         try await relay.messenger.say("/crash now", id: "1")
         try await survives(change, relay, asking: "It is not known whether the agent took", then: "Drop")

@@ -141,9 +141,7 @@ extension EndToEnd.Operation {
     }
 
     @Test func `an open question is closed after a restart`() async throws {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      try await RelayFixture.run(capabilities: capabilities) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         try await relay.messenger.say("/select", id: "1")
         await relay.messenger.waitForText("Which colour?")
         try await relay.killAndStart()

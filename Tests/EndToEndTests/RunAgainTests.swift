@@ -8,12 +8,6 @@ import Testing
 extension EndToEnd.Sessions {
   /// The button that runs a message again which its agent has forgotten.
   @Suite struct RunAgainTests {
-    private static let buttons: Capabilities = {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      return capabilities
-    }()
-
     /// Lets the agent end in its first turn, before it has saved anything.
     private func buttonOfForgotten(_ words: String, _ relay: RelayFixture) async throws -> Button {
       try await relay.messenger.say(words, id: "1")
@@ -27,7 +21,7 @@ extension EndToEnd.Sessions {
     func `the next daemon runs a forgotten message again, once, for an admitted person`(change: RelayFixture.Break)
       async throws
     {
-      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         let button = try await buttonOfForgotten("/slow 20 with care", relay)
         try await relay.goThrough(change)
         try await relay.messenger.press(button.id, id: "stranger", from: "u9")
@@ -48,7 +42,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a press that a daemon stored and did not handle is handled by the next, once`() async throws {
-      try await RelayFixture.run(sessions: "maximum: 1", capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(sessions: "maximum: 1", capabilities: FakeMessenger.withButtons) { relay in
         let button = try await buttonOfForgotten("/slow 20 with care", relay)
         try await relay.messenger.say("/hang", id: "2", in: "c2")
         try await relay.waitForStatus { status in status.sessions.contains { $0.activity == .working } }
@@ -61,7 +55,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a message that is run again answers no question that is open`() async throws {
-      try await RelayFixture.run(capabilities: Self.buttons) { relay in
+      try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
         let button = try await buttonOfForgotten("/slow 3 with care", relay)
         try await relay.messenger.say("/input", id: "2")
         await relay.messenger.waitForText("What is your name?")

@@ -30,9 +30,7 @@ extension EndToEnd.Sessions {
       `a message whose agent does not start waits, over kill and upgrade, until the agent starts or the message is dropped`()
       async throws
     {
-      var capabilities = FakeMessenger.usual
-      capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
-      try await RelayFixture.run(isOldAgent: true, capabilities: capabilities) { relay in
+      try await RelayFixture.run(isOldAgent: true, capabilities: FakeMessenger.withButtons) { relay in
         let agent = relay.scratch.path + "/old-agent"
         rename(agent, agent + ".away")
         try await relay.messenger.say("taken back", id: "0")

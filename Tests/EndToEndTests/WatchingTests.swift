@@ -15,6 +15,28 @@ extension EndToEnd.Sessions {
       try await relay.messenger.say(text, id: id, in: conversation)
     }
 
+    /// Says something, and waits for the end of the answer.
+    private func ask(_ text: String, id: String, in conversation: String, _ relay: RelayFixture) async throws {
+      try await say(text, id: id, in: conversation, relay)
+      #expect(await relay.messenger.waitForOutcome(of: id) == .answered)
+    }
+
+    /// Lets two conversations talk to one session.
+    private func share(_ relay: RelayFixture) async throws {
+      try await ask("hello", id: "1", in: "one", relay)
+      try await say("/use 1", id: "2", in: "two", relay)
+      _ = await relay.messenger.waitForOutcome(of: "2")
+    }
+
+    /// Steers a message of one conversation into the run of another.
+    private func steerIntoOthersRun(_ relay: RelayFixture) async throws {
+      try await ask("hello", id: "1", in: "two", relay)
+      try await say("/slow 20", id: "2", in: "one", relay)
+      await relay.messenger.waitForText("The quick", in: "one")
+      try await say("/steer look left", id: "3", in: "two", relay)
+      #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+    }
+
     /// Behind everything that was said before.
     private func texts(of conversation: String, _ relay: RelayFixture) async throws -> [String] {
       let id = "probe-\(conversation)-\(await relay.messenger.messages.count)"
@@ -25,14 +47,11 @@ extension EndToEnd.Sessions {
 
     @Test func `an answer goes to the channel that asked, and to the people who chose the session`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
-        try await say("from one", id: "1", in: "one", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        try await say("from two", id: "2", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        try await ask("from one", id: "1", in: "one", relay)
+        try await ask("from two", id: "2", in: "two", relay)
         try await relay.messenger.say("/use 1", id: "3", in: "me")
         _ = await relay.messenger.waitForOutcome(of: "3")
-        try await say("/tool", id: "4", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "4") == .answered)
+        try await ask("/tool", id: "4", in: "two", relay)
         let one = try await texts(of: "one", relay)
         #expect(one.count { $0.hasPrefix("You wrote: from one") } == 1)
         #expect(!one.contains { $0.contains("from two") || $0.contains("▶") || $0.contains("bash") }, "\(one)")
@@ -48,8 +67,7 @@ extension EndToEnd.Sessions {
     func `an answer goes to the channel that asked after a restart and after an upgrade`(isUpgrade: Bool) async throws {
       try await RelayFixture.run(config: Self.config) { relay in
         for (id, channel) in [("1", "one"), ("2", "two")] {
-          try await say("hello", id: id, in: channel, relay)
-          #expect(await relay.messenger.waitForOutcome(of: id) == .answered)
+          try await ask("hello", id: id, in: channel, relay)
         }
         if isUpgrade {
           try await say("/slow 30", id: "3", in: "two", relay)
@@ -70,10 +88,7 @@ extension EndToEnd.Sessions {
       _ change: RelayFixture.Break
     ) async throws {
       try await RelayFixture.run { relay in
-        try await say("hello", id: "1", in: "one", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        try await say("/use 1", id: "2", in: "two", relay)
-        _ = await relay.messenger.waitForOutcome(of: "2")
+        try await share(relay)
         // Of what was settled before, nothing is left to do.
         try await relay.goThrough(.stop)
         try await relay.goThrough(change)
@@ -88,10 +103,7 @@ extension EndToEnd.Sessions {
 
     @Test func `a quiet conversation is told when its session is closed after a restart`() async throws {
       try await RelayFixture.run { relay in
-        try await say("hello", id: "1", in: "one", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        try await say("/use 1", id: "2", in: "two", relay)
-        _ = await relay.messenger.waitForOutcome(of: "2")
+        try await share(relay)
         try await relay.goThrough(.stop)
         try await say("/close", id: "3", in: "one", relay)
         await relay.messenger.waitForText("was closed elsewhere", in: "two")
@@ -100,8 +112,7 @@ extension EndToEnd.Sessions {
 
     @Test func `a question goes to the conversation of its run, and only there is it answered`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
-        try await say("hello", id: "1", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await ask("hello", id: "1", in: "two", relay)
         try await say("/select", id: "2", in: "one", relay)
         await relay.messenger.waitForText("Which colour?", in: "one")
         try await say("3", id: "3", in: "two", relay)
@@ -118,12 +129,7 @@ extension EndToEnd.Sessions {
 
     @Test func `a message steered into another's run is also answered in its own conversation`() async throws {
       try await RelayFixture.run(config: Self.config) { relay in
-        try await say("hello", id: "1", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        try await say("/slow 20", id: "2", in: "one", relay)
-        await relay.messenger.waitForText("The quick", in: "one")
-        try await say("/steer look left", id: "3", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        try await steerIntoOthersRun(relay)
         await relay.messenger.waitForText("look left", in: "two")
         #expect(await !relay.messenger.texts(in: "two").contains { $0.contains("The quick") })
       }
@@ -135,12 +141,7 @@ extension EndToEnd.Sessions {
     @Test func `a steered message that an extension has changed is also answered in its own conversation`() async throws
     {
       try await RelayFixture.run(config: Self.config, agentFilter: Self.changing) { relay in
-        try await say("hello", id: "1", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        try await say("/slow 20", id: "2", in: "one", relay)
-        await relay.messenger.waitForText("The quick", in: "one")
-        try await say("/steer look left", id: "3", in: "two", relay)
-        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        try await steerIntoOthersRun(relay)
         #expect(await relay.messenger.waitForOutcome(of: "3") == .handled)
         #expect(try await texts(of: "two", relay).contains { $0.hasPrefix("You wrote:") && $0.contains("look left") })
       }

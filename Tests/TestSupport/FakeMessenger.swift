@@ -93,6 +93,13 @@ package actor FakeMessenger {
     return capabilities
   }
 
+  /// The usual messenger, whose questions have buttons.
+  package static var withButtons: Capabilities {
+    var capabilities = usual
+    capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
+    return capabilities
+  }
+
   package func listen() throws {
     let watched = try EventLoop.shared.watch(listener, .read) { [weak self, listener] _ in
       while true {

@@ -94,10 +94,9 @@ package struct KillDrill: Sendable {
   }
 
   static func capabilities(_ platform: Platform) -> Capabilities {
-    var capabilities = FakeMessenger.usual
+    var capabilities = FakeMessenger.withButtons
     capabilities.idempotencyKey = platform == .keys
     capabilities.lookup = platform == .lookup
-    capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
     capabilities.maximumFileBytes = 1 << 20
     return capabilities
   }

@@ -25,10 +25,7 @@ struct Kill: AsyncParsableCommand {
 
   func run() async throws {
     let folder = try TemporaryFolder()
-    var library: String?
-    do { library = try await Interposer.build(in: folder.path) } catch {
-      say("boundaries cannot be counted, so programs are killed at random instants only: \(error)")
-    }
+    let library = await boundaryCounter(in: folder)
     let campaign = KillCampaign(count: count, messages: messages, seed: seed, jobs: jobs, library: library)
     say("seed \(seed), \(count) kills, 4 x \(messages) messages each")
     let total = try await campaign.run { say($0) }
@@ -88,15 +85,20 @@ struct AtDiscord: AsyncParsableCommand {
       throw ExitCode.failure
     }
     let folder = try TemporaryFolder()
-    var library: String?
-    do { library = try await Interposer.build(in: folder.path) } catch {
-      say("boundaries cannot be counted, so programs are killed at random instants only: \(error)")
-    }
+    let library = await boundaryCounter(in: folder)
     say("seed \(seed), \(count) kills; \(ModelDrill.restart)")
     let account = try await DiscordDrill(kills: count, seed: seed, library: library).run { say($0) }
     for problem in account.problems { say("FAILED \(problem)") }
     say("\(account)")
     if !account.isSound { throw ExitCode.failure }
+  }
+}
+
+/// Builds the library that counts boundaries; `nil` where there is no compiler.
+private func boundaryCounter(in folder: TemporaryFolder) async -> String? {
+  do { return try await Interposer.build(in: folder.path) } catch {
+    say("boundaries cannot be counted, so programs are killed at random instants only: \(error)")
+    return nil
   }
 }
 
