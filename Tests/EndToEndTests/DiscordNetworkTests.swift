@@ -43,7 +43,7 @@ extension EndToEnd.Messengers {
     @Test func `a certificate of an unknown authority is refused, and nothing is sent`() async throws {
       try await PythonServer.run("fake-discord", ["--tls", scratch.path], with: PythonServer.python) { discord in
         try await RelayFixture.run(config: config("https", discord)) { relay in
-          try await relay.waitForStatus { _ in
+          try await waitForFiles(in: relay.home.logs) {
             let log = FileManager.default.contents(atPath: relay.home.log("discord/default")) ?? Data()
             return String(decoding: log, as: UTF8.self).contains("certificate")
           }

@@ -178,7 +178,7 @@ extension EndToEnd.Messengers {
     @Test func `an intent that the portal refuses is reported, and not tried again and again`() async throws {
       try await Discord.run { discord, relay in
         try discord.tell(#"{"do": "close", "code": 4014}"#)
-        try await relay.waitForStatus { _ in
+        try await waitForFiles(in: relay.home.logs) {
           let log = FileManager.default.contents(atPath: relay.home.log("discord/default")) ?? Data()
           return String(decoding: log, as: UTF8.self).contains("switch it on in the developer portal")
         }

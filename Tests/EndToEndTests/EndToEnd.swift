@@ -1,3 +1,6 @@
+import RelayHome
+import RelayStore
+import TestSupport
 import Testing
 
 /// Tests with real daemons. Each starts half a dozen processes, which mostly wait: three at a time, one of each group, keep two
@@ -6,4 +9,16 @@ import Testing
   @Suite(.serialized) enum Sessions {}
   @Suite(.serialized) enum Messengers {}
   @Suite(.serialized) enum Operation {}
+}
+
+extension RelayFixture {
+  /// Waits until something holds of what the daemon has committed.
+  func waitForStore(_ condition: (SQLiteStore) async throws -> Bool) async throws {
+    let store = try SQLiteStore(path: home.database)
+    while try await !condition(store) {
+      // A commit of another process is no event: its last step is a store to shared memory.
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    await store.close()
+  }
 }

@@ -204,11 +204,8 @@ extension EndToEnd.Messengers {
 extension RelayFixture {
   /// Waits until it is stored that a send has failed so often.
   fileprivate func waitForTries(_ count: Int) async throws {
-    let store = try SQLiteStore(path: home.database)
-    while try await !store.unfinishedOutbound(of: "fake/default").contains(where: { $0.tries.failed == count }) {
-      // Pacing only.
-      try await Task.sleep(for: .milliseconds(5))
+    try await waitForStore { store in
+      try await store.unfinishedOutbound(of: "fake/default").contains { $0.tries.failed == count }
     }
-    await store.close()
   }
 }

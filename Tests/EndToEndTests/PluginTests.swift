@@ -71,7 +71,7 @@ extension EndToEnd.Operation {
           }
         }
         // The log is written after the pipe was read: all of it has to arrive.
-        try await relay.waitForStatus { _ in lines() >= 100_000 }
+        try await waitForFiles(in: relay.home.logs) { lines() >= 100_000 }
         #expect(lines() == 100_000)
       }
     }

@@ -111,10 +111,7 @@ extension EndToEnd.Operation {
         try relay.scratch.write("crasher", "#!/bin/sh\nexit 3\n", executable: true)
         try FakeMessenger.install(relay.scratch.path + "/crasher", as: relay.home.plugins + "/crasher")
         try await relay.waitForStatus { $0.plugins.contains { $0.name == "crasher" && $0.state == .waiting } }
-        let store = try SQLiteStore(path: relay.home.database)
-        // Pacing only.
-        while try await store.backoff(of: "crasher") == nil { try await Task.sleep(for: .milliseconds(2)) }
-        await store.close()
+        try await relay.waitForStore { try await $0.backoff(of: "crasher") != nil }
         try await relay.killAndStart()
         try await relay.waitForStatus { status in
           status.plugins.contains {
@@ -126,7 +123,7 @@ extension EndToEnd.Operation {
         // By hand it is started at once.
         let restart = try await relay.command("plugins", "restart", "crasher")
         #expect(restart.exit == .exited(0), "\(restart.errors)")
-        try await relay.waitForStatus { _ in relay.log.count { $0.contains("crasher: it ended") } > ends }
+        try await relay.waitForLog { $0.count { $0.contains("crasher: it ended") } > ends }
       }
     }
 
@@ -338,10 +335,7 @@ extension EndToEnd.Operation {
         // From now on nothing of what is shown is acknowledged: the conversation does not get to the end of it.
         await relay.messenger.swallowAnswers(1_000)
         try await relay.messenger.say("/close", id: "3")
-        let store = try SQLiteStore(path: relay.home.database)
-        // Pacing only.
-        while try await !store.sessions().isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-        await store.close()
+        try await relay.waitForStore { try await $0.sessions().isEmpty }
         await relay.messenger.swallowAnswers(0)
         try await relay.killAndStart()
         #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)

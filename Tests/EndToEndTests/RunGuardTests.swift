@@ -68,8 +68,10 @@ extension EndToEnd.Operation {
           name: "run", path: path, arguments: arguments, environment: environment.merging(["PI_RELAY_RUN": ""]) { $1 }),
         guardian: nil)
       defer { for descriptor in [pipes.input, pipes.output, pipes.error] { _ = close(descriptor) } }
-      // The socket refuses connections between its creation and the daemon's first look at it.
-      while (try? await relay.status()) == nil { try await Task.sleep(for: .milliseconds(5)) }
+      try await waitForFiles(in: relay.home.logs) {
+        let log = FileManager.default.contents(atPath: relay.home.daemonLog) ?? Data()
+        return String(decoding: log, as: UTF8.self).contains("is ready in")
+      }
       let status = try await relay.waitForStatus { status in
         status.sessions.contains { $0.activity == .working } && status.plugins.contains { $0.pid != nil }
       }

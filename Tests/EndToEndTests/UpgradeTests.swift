@@ -77,18 +77,21 @@ extension EndToEnd.Operation {
           printf '"kinds":["service"],"capabilities":{}}}\\n'
           printf '{"jsonrpc":"2.0","id":1,"method":"state.save","params":{"state":{"half'
           : > '\(folder)/half'
-          while [ ! -e '\(folder)/rest' ]; do sleep 0.02; done
+          read -r rest < '\(folder)/rest'
           printf '":"whole"}}}\\n'
           read -r answer
           printf '%s' "$answer" > '\(folder)/answer.new'
           mv '\(folder)/answer.new' '\(folder)/answer'
           while read -r line; do :; done
           """ + "\n", executable: true)
+        // The script waits there until something opens it for writing.
+        #expect(mkfifo(folder + "/rest", 0o600) == 0)
         try FakeMessenger.install(script, as: "\(relay.home.plugins)/halves")
-        try await relay.waitForStatus { _ in access(folder + "/half", F_OK) == 0 }
+        try await waitForFiles(in: folder) { access(folder + "/half", F_OK) == 0 }
         try await upgrade(relay)
-        try relay.scratch.write("rest", "")
-        try await relay.waitForStatus { _ in access(folder + "/answer", F_OK) == 0 }
+        let rest = open(folder + "/rest", O_WRONLY | O_CLOEXEC)
+        close(rest)
+        try await waitForFiles(in: folder) { access(folder + "/answer", F_OK) == 0 }
         #expect(relay.scratch.read("answer").contains(#""result""#))
         #expect(try await relay.plugin("halves")?.restarts == 0)
       }

@@ -16,7 +16,7 @@ package final class RelayFixture: Sendable {
   package let messenger: FakeMessenger
   private let programs: Locked<Programs>
   private let process = Locked<ChildProcess?>(nil)
-  private let output = Locked<[String]>([])
+  private let output = Lines()
   /// Closed when the daemon's standard error is.
   private let silence = Locked(Mailbox<Void>())
 
@@ -122,7 +122,7 @@ package final class RelayFixture: Sendable {
         line: { framed in
           guard case .line(let bytes) = framed else { return }
           let line = String(decoding: bytes, as: UTF8.self)
-          output.withLock { $0.append(line) }
+          output.add(line)
           if line.contains("is ready in") { ready.yield(true) }
         },
         end: {
@@ -159,11 +159,17 @@ package final class RelayFixture: Sendable {
   }
 
   /// The lines that the daemon has logged.
-  package var log: [String] { output.withLock { $0 } }
+  package var log: [String] { output.all }
 
-  /// Waits until the daemon has said something.
+  /// Waits until the daemon has logged this text.
   package func waitForLog(_ text: String) async throws {
-    try await waitForStatus { _ in log.contains { $0.contains(text) } }
+    try await waitForLog { $0.contains { $0.contains(text) } }
+  }
+
+  /// Waits until something holds of the lines that the daemon has logged.
+  package func waitForLog(until condition: ([String]) -> Bool) async throws {
+    await output.wait(until: condition)
+    try Task.checkCancellation()
   }
 
   package var daemon: ChildProcess? { process.withLock { $0 } }
@@ -239,7 +245,7 @@ package final class RelayFixture: Sendable {
     while true {
       let status = try await status()
       if condition(status) { return status }
-      // For pacing only: the test waits for the condition.
+      // A daemon tells its status only to those who ask.
       try await Task.sleep(for: .milliseconds(2))
     }
   }

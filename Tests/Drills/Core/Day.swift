@@ -94,7 +94,7 @@ package struct Day: Sendable {
     while true {
       try Task.checkCancellation()
       do { return try await body() } catch is CancellationError { throw CancellationError() } catch {
-        // Pacing only.
+        // A messenger tries again after a while: nothing tells it when the daemon takes the message.
         try await Task.sleep(for: .milliseconds(10))
       }
     }

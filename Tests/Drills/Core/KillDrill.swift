@@ -194,7 +194,7 @@ package struct KillDrill: Sendable {
       } catch {
         // Between two lives.
       }
-      // Pacing only.
+      // A daemon that refuses does not say when it would not.
       try await Task.sleep(for: .milliseconds(20))
     }
   }
@@ -262,7 +262,7 @@ package struct KillDrill: Sendable {
         let pids = candidates.filter { programs.contains(program(of: $0) ?? "") }
         if let pid = pids.randomElement(), Glibc.kill(pid, SIGKILL) == 0 { return true }
       }
-      // Pacing only: it may just be between two lives.
+      // It may just be between two lives, and nothing tells when a process of others begins.
       try await Task.sleep(for: .milliseconds(2))
     }
     return false
@@ -294,7 +294,7 @@ package struct KillDrill: Sendable {
       last = now
       if let limit, now.count <= limit { break }
       if limit == nil, unchanged == 25 { break }
-      // Pacing only.
+      // Nothing tells when a process of others closes a descriptor.
       try await Task.sleep(for: .milliseconds(20))
     }
     return last
@@ -302,15 +302,18 @@ package struct KillDrill: Sendable {
 
   /// Processes that carry the mark of this relay's home and have not gone within ten seconds of its end.
   private static func orphans(of relay: RelayFixture) async throws -> [String] {
-    for _ in 0..<500 {
-      if marked(relay.scratch.path).isEmpty { return [] }
-      // Pacing only.
-      try await Task.sleep(for: .milliseconds(20))
+    // A process that is about to end may start another.
+    try? await withDeadline(.seconds(10), clock: ContinuousClock()) {
+      while let pid = marked(relay.scratch.path).first {
+        try Task.checkCancellation()
+        try await waitForEnd(of: pid)
+      }
     }
-    return marked(relay.scratch.path)
+    return marked(relay.scratch.path).map { "\($0) \(program(of: $0) ?? "?")" }
   }
 
-  private static func marked(_ text: String) -> [String] {
+  /// The processes in whose environment the text is.
+  private static func marked(_ text: String) -> [Int32] {
     let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return processes.compactMap { Int32($0) }.filter { pid in
       guard pid != getpid(), let data = FileManager.default.contents(atPath: "/proc/\(pid)/environ"),
@@ -319,6 +322,6 @@ package struct KillDrill: Sendable {
       // A process that has ended and is not reaped by the container's first process is no orphan.
       if String(decoding: status, as: UTF8.self).contains(") Z ") { return false }
       return data.firstRange(of: Data(text.utf8)) != nil
-    }.map { "\($0) \(program(of: $0) ?? "?")" }
+    }
   }
 }

@@ -197,20 +197,12 @@ private struct Step {
   }
 
   private func upgrade() async throws {
-    let before = try await relay.status().upgrades
+    let before = KillDrill.upgrades(of: relay)
     do {
       // It answers only when it is refused, as while an agent starts: then everything goes on.
       _ = try await relay.ask(ControlUpgrade(program: Built.executable("pi-relayd")))
     } catch ConnectionError.closed {
-      while true {
-        do {
-          if try await relay.status().upgrades > before { return }
-        } catch {
-          // Not listening yet.
-        }
-        // Pacing only.
-        try await Task.sleep(for: .milliseconds(2))
-      }
+      try await relay.waitForLog { _ in KillDrill.upgrades(of: relay) > before }
     }
   }
 }
