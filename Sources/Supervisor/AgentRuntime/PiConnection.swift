@@ -5,49 +5,8 @@ package import RelayLogging
 internal import RelayTransport
 internal import RelayWire
 
-/// Why a command of ours got no answer from pi.
-package enum PiError: Error, Sendable, Equatable, CustomStringConvertible {
-  case timedOut(command: String)
-  case ended
-  case unsendable(String)
-
-  package var description: String {
-    switch self {
-    case .timedOut(let command): "the agent did not answer \(command) in time"
-    case .ended: "the agent has exited"
-    case .unsendable(let why): "the command could not be sent to the agent: \(why)"
-    }
-  }
-}
-
 /// The connection to one pi process: its events in order, and commands that are answered by id.
 package final class PiConnection: Sendable {
-  package enum Incoming: Sendable {
-    /// Deltas since the last item, joined.
-    case text(String)
-    case event(PiEvent)
-    /// An answer, for whoever asked: in its place among the events, so that who hears it knows what came before.
-    case answer(Answer)
-    /// Output has ended; nothing follows.
-    case end
-  }
-
-  package struct Answer: Sendable {
-    let response: PiResponse
-    fileprivate let continuation: CheckedContinuation<PiResponse, any Error>
-
-    package func deliver() { continuation.resume(returning: response) }
-    fileprivate func drop() { continuation.resume(throwing: PiError.ended) }
-  }
-
-  private struct State {
-    var nextID = 1
-    var waiting: [String: (command: String, continuation: CheckedContinuation<PiResponse, any Error>)] = [:]
-    /// Ids in the order of sending, for failures that come without one.
-    var order: [String] = []
-    var ended = false
-  }
-
   package let child: ChildProcess
   package let incoming: Mailbox<Incoming>
   /// Closed when nothing of this process is left, its own children included: the next one of the session may start.
@@ -55,7 +14,7 @@ package final class PiConnection: Sendable {
   private let text: @Sendable (String) -> Void
   private let outbox: Outbox
   private let clock: any Clock<Duration>
-  private let state = Locked(State())
+  private let requests: Locked<PendingRequests<CheckedContinuation<PiResponse, any Error>>>
   private let stream: Locked<PiStream>
   private let readers = Locked<(output: LineReader, errors: LineReader)?>(nil)
   private let noise: @Sendable (String) -> Void
@@ -79,18 +38,6 @@ package final class PiConnection: Sendable {
     let (child, pipes) = try ChildProcess.spawn(request, guardian: guardian)
     self.init(child, pipes, PiStream(wantsToolImages: wantsToolImages), log: log, clock: clock, text: text)
     try start()
-  }
-
-  /// The state of a process between two commands, for another program to continue with.
-  package struct Snapshot: Codable, Sendable {
-    package var child: ChildProcess.Snapshot
-    package var input: Int32
-    package var output: Int32
-    package var error: Int32
-    var held: [UInt8]
-    var heldErrors: [UInt8]
-    var nextID: Int
-    var dialect: PiStream.Dialect
   }
 
   /// Continues with a pi process that the predecessor of this process has held. `start` begins to read.
@@ -124,7 +71,7 @@ package final class PiConnection: Sendable {
     excerpt = Locked(ErrorExcerpt())
     noise = { line in EventLoop.logs.perform { log.write(line) } }
     self.stream = Locked(stream)
-    state.withLock { $0.nextID = nextID }
+    requests = Locked(PendingRequests(nextID: nextID))
     let excerpt = excerpt
     let reader = LineReader(
       descriptor: pipes.output, maximumLineLength: Self.maximumLineLength, held: held, permit: .shared,
@@ -173,11 +120,11 @@ package final class PiConnection: Sendable {
       let (output, held) = await reader.hold(), let (error, heldErrors) = await errors.hold(),
       let input = outbox.idleDescriptor, let dialect = stream.withLock({ $0.dialect }), incoming.isAwaited
     else { return nil }
-    return state.withLock { state in
-      guard !state.ended, state.waiting.isEmpty else { return nil }
+    return requests.withLock { requests in
+      guard !requests.hasEnded, requests.isEmpty else { return nil }
       return Snapshot(
         child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
-        nextID: state.nextID + Int(JSONRPCConnection.idsSkipped), dialect: dialect)
+        nextID: requests.nextID + Int(JSONRPCConnection.idsSkipped), dialect: dialect)
     }
   }
 
@@ -188,7 +135,7 @@ package final class PiConnection: Sendable {
   }
 
   /// True once pi's output has ended. Its exit may be heard of a moment later.
-  package var hasEnded: Bool { state.withLock { $0.ended } }
+  package var hasEnded: Bool { requests.withLock { $0.hasEnded } }
 
   /// For how long pi has said nothing by itself.
   package var silence: Duration { output.withLock { now() - $0.last } }
@@ -225,16 +172,13 @@ package final class PiConnection: Sendable {
 
   /// Sends a command and waits for its answer; a refusal is an answer too.
   package func send(_ command: PiCommand, within limit: Duration?) async throws(PiError) -> PiResponse {
-    let id = state.withLock { state in
-      defer { state.nextID += 1 }
-      return "relay-\(state.nextID)"
-    }
+    let id = requests.withLock { $0.makeID() }
     do {
       return try await withDeadline(limit, clock: clock) { [self] in
         try await withTaskCancellationHandler {
           try await withCheckedThrowingContinuation { write(command, id, $0) }
         } onCancel: {
-          settle(id)?.resume(throwing: PiError.ended)
+          requests.withLock { $0.take(id) }?.resume(throwing: PiError.ended)
         }
       }
     } catch let error as PiError {
@@ -249,31 +193,15 @@ package final class PiConnection: Sendable {
   private func write(
     _ command: PiCommand, _ id: String, _ continuation: CheckedContinuation<PiResponse, any Error>
   ) {
-    let registered = state.withLock { state in
-      guard !state.ended else { return false }
-      state.waiting[id] = (command.name, continuation)
-      state.order.append(id)
-      return true
-    }
-    guard registered else {
+    guard requests.withLock({ $0.add(id, command: command.name, continuation) }) else {
       continuation.resume(throwing: PiError.ended)
       return
     }
     do {
       try outbox.send(command.line(id: id))
     } catch {
-      settle(id)?.resume(throwing: PiError.unsendable("\(error)"))
+      requests.withLock { $0.take(id) }?.resume(throwing: PiError.unsendable("\(error)"))
     }
-  }
-
-  private func settle(_ id: String) -> CheckedContinuation<PiResponse, any Error>? {
-    state.withLock { Self.settle(id, &$0) }
-  }
-
-  private static func settle(_ id: String, _ state: inout State) -> CheckedContinuation<PiResponse, any Error>? {
-    guard let waiting = state.waiting.removeValue(forKey: id) else { return nil }
-    state.order.removeAll { $0 == id }
-    return waiting.continuation
   }
 
   /// Answers a dialog. Nothing comes back.
@@ -330,7 +258,7 @@ package final class PiConnection: Sendable {
   private func take(_ event: PiEvent) {
     switch event {
     case .response(let response):
-      if let waiter = waiter(for: response) {
+      if let waiter = requests.withLock({ $0.take(answeredBy: response) }) {
         let isTaken = incoming.post(.answer(Answer(response: response, continuation: waiter)))
         if !isTaken { waiter.resume(throwing: PiError.ended) }
       } else {
@@ -347,26 +275,8 @@ package final class PiConnection: Sendable {
     }
   }
 
-  private func waiter(for response: PiResponse) -> CheckedContinuation<PiResponse, any Error>? {
-    state.withLock { state in
-      if let id = response.id { return Self.settle(id, &state) }
-      // Older releases answer an unknown command, and any command whose handler threw, without its id.
-      let match = state.order.first { id in
-        response.command == "parse" || response.command == nil || state.waiting[id]?.command == response.command
-      }
-      return match.flatMap { Self.settle($0, &state) }
-    }
-  }
-
   private func end() {
-    let waiting = state.withLock { state in
-      state.ended = true
-      defer {
-        state.waiting = [:]
-        state.order = []
-      }
-      return state.waiting.values.map(\.continuation)
-    }
+    let waiting = requests.withLock { $0.end() }
     outbox.abandon()
     incoming.post(.end)
     incoming.close()
