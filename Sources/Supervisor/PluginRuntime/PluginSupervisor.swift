@@ -184,12 +184,13 @@ package actor PluginSupervisor {
     await SpawnGate.shared.wait()
     guard case .starting = lifecycle.state else { return .notConnected }
     let generation = lifecycle.generation
-    let clock = dependencies.timeSource.clock
     let snapshot = adopted
     adopted = nil
+    let launch = PluginLaunch(
+      specification: specification, dependencies: dependencies, handshakeLimit: Self.handshakeLimit)
     let process: PluginProcess
     do {
-      process = try launch(snapshot)
+      process = try launch.start(adopting: snapshot)
     } catch SpawnError.postponed {
       return .notConnected
     } catch {
@@ -198,37 +199,12 @@ package actor PluginSupervisor {
     }
     self.process = process
     _ = handle(.spawned(generation))
-    do {
-      try process.peer.start()
-    } catch {
-      process.peer.close()
-      await process.child.tearDown([], clock: clock)
-      conclude(.failed("\(error)", worked: false), generation)
-      return .notConnected
-    }
-    let handshake = PluginHandshake(
-      specification: specification, dependencies: dependencies, limit: Self.handshakeLimit)
-    if let snapshot {
-      return await serve(handshake.link(snapshot.about, process), process, problem: snapshot.problem, generation)
-    }
-    switch await handshake.perform(with: process) {
-    case .failure(let ending):
-      process.peer.close()
-      // Requests that came before the handshake hold the peer for as long as they wait.
-      for await _ in process.peer.requests {}
-      await process.child.tearDown([.terminate(then: .milliseconds(500))], clock: clock)
+    switch await launch.connect(process, adopting: snapshot) {
+    case .connected(let link, let problem): return await serve(link, process, problem: problem, generation)
+    case .failed(let ending):
       conclude(ending, generation)
       return .notConnected
-    case .success(let link): return await serve(link, process, problem: link.about.problem, generation)
     }
-  }
-
-  private func launch(_ snapshot: PluginSnapshot?) throws -> PluginProcess {
-    let home = dependencies.home
-    try home.makePrivate(home.spool(name))
-    try home.makePrivate(home.data(name))
-    if let snapshot { return try PluginProcess(adopting: snapshot, dependencies) }
-    return try PluginProcess(specification, dependencies)
   }
 
   /// Passes its requests on until it has ended.
