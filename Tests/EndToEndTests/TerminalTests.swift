@@ -28,6 +28,9 @@ extension EndToEnd.Operation {
         #expect(command.output.allSatisfy { !$0.contains("is away") }, "\(command.output)")
         // The line of the prompt is erased before anybody else writes.
         #expect(command.output.last?.hasSuffix("\u{1B}[Jleft") == true, "\(command.output)")
+        // The daemon does not wait for a terminal that has left before it heard that its last message was shown.
+        #expect(await relay.stop() == .exited(0))
+        #expect(relay.log.allSatisfy { !$0.contains("not everything could be said") }, "\(relay.log)")
       }
     }
 

@@ -251,18 +251,20 @@ final class ConversationDirectory: Sendable {
     post(text.map { .report($0, end, buttons: buttons) } ?? .end(end), to: message.conversation)
   }
 
-  /// Ends all output, and waits until it has been sent, for as long as `limit`.
+  /// Ends all output, and waits until it has been sent, for as long as `limit`. A terminal that has left is not waited
+  /// for: the next one has another name.
   ///
   /// - Returns: false where the time was too short.
   func flush(within limit: Duration) async -> Bool {
-    let contexts = all.values
-    for context in contexts {
+    let contexts = all
+    for context in contexts.values {
       context.inbox.close()
       context.output.close()
     }
+    let awaited = contexts.filter { !$0.isLocalTerminal || $1.holder.current != nil }.values
     do {
       try await withDeadline(limit, clock: output.timeSource.clock) {
-        for context in contexts { _ = await context.outputEnded.next() }
+        for context in awaited { _ = await context.outputEnded.next() }
       }
       return true
     } catch {
