@@ -56,7 +56,7 @@ import Testing
       let statuses = await host.statuses()
       #expect(statuses.map(\.name) == ["session a", "session b", "session c"])
       #expect(statuses.map(\.model) == ["Model A", nil, nil])
-      #expect(statuses.allSatisfy { $0.activity == .stopped && $0.directory == folder.path })
+      #expect(statuses.allSatisfy { $0.activity == .asleep && $0.directory == folder.path })
       #expect(await host.listing("b")?.id == "b")
       #expect(await host.awake().isEmpty)
 

@@ -45,7 +45,7 @@ extension EndToEnd.Messengers {
         let sessions = try await relay.status().sessions.map(\.name)
         #expect(Set(sessions) == ["bench", "fixes"])
         try Discord.tell(["do": "thread", "id": .string(thread), "archived": true], discord)
-        try await relay.waitForStatus { $0.sessions.contains { $0.name == "fixes" && $0.activity == .stopped } }
+        try await relay.waitForStatus { $0.sessions.contains { $0.name == "fixes" && $0.activity == .asleep } }
         try Discord.tell(["do": "thread", "id": .string(thread), "archived": false], discord)
         try Discord.say("again", isGuild: true, channel: thread, to: discord)
         await Discord.waitForText("[Ann]: again", at: discord)

@@ -23,7 +23,7 @@ extension EndToEnd.Operation {
         let after = try #require(try await relay.status().sessions.first)
         #expect(after.id == before.id)
         #expect(after.name == "kept")
-        #expect(after.activity == .stopped)
+        #expect(after.activity == .asleep)
         try await relay.messenger.say("still there?", id: "3")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
         #expect(try await relay.status().sessions.map(\.sessionFile) == [before.sessionFile])

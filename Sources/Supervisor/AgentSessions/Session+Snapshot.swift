@@ -25,7 +25,7 @@ extension Session {
     // The next program asks again if the agent stays silent.
     if let silence = questions.silence { questions.withdrawOwn(silence, "pi-relayd was upgraded") }
     guard let connection else {
-      return current.isNothing && queue.isEmpty && agent.activity == .stopped ? .asleep : .busy
+      return current.isNothing && queue.isEmpty && agent.activity == .asleep ? .asleep : .busy
     }
     guard let program = agent.facts.program, let handover = await connection.hold(), self.connection === connection,
       isBetweenEvents

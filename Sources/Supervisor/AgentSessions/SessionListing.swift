@@ -44,7 +44,7 @@ package struct SessionListing: Sendable {
     case .awake(let session): await session.status()
     case .asleep(let record, let configuredModel):
       SessionStatus(
-        id: record.id, name: record.name, directory: record.directory, activity: .stopped,
+        id: record.id, name: record.name, directory: record.directory, activity: .asleep,
         model: record.shownModel ?? record.model ?? configuredModel, queued: 0, openDialogs: 0, restarts: 0,
         isDemo: false)
     }

@@ -73,7 +73,7 @@ package struct SessionMenu {
 
   private static func button(_ status: SessionStatus, _ current: String?, _ limits: ButtonLimits) -> Button {
     let style: Button.Style =
-      if status.id == current { .success } else if status.activity == .stopped { .secondary } else { .primary }
+      if status.id == current { .success } else if status.activity == .asleep { .secondary } else { .primary }
     return Button(
       id: "use:\(status.id)", label: TextSanitizer.line(status.name, limit: limits.labelLength), style: style)
   }

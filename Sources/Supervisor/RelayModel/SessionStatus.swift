@@ -1,6 +1,6 @@
 /// How a session is doing, for `/status` and `pi-relayd sessions`.
 package struct SessionStatus: Sendable, Codable, Equatable {
-  package enum Activity: String, Sendable, Codable { case stopped, starting, idle, working, compacting }
+  package enum Activity: String, Sendable, Codable { case asleep, starting, idle, working, compacting }
 
   package var id: String
   package var name: String
@@ -33,6 +33,6 @@ package struct SessionStatus: Sendable, Codable, Equatable {
 
   /// How it is doing, for people: wherever they read it, in the same words.
   package var words: String {
-    (activity == .stopped ? "asleep" : activity.rawValue) + (queued > 0 ? ", \(queued) waiting" : "")
+    activity.rawValue + (queued > 0 ? ", \(queued) waiting" : "")
   }
 }

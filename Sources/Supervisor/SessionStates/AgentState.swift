@@ -31,7 +31,7 @@ package enum AgentState<Process: AnyObject, Request, Slot> {
 
   package var activity: SessionStatus.Activity {
     switch self {
-    case .stopped, .leaving: .stopped
+    case .stopped, .leaving: .asleep
     case .waiting, .starting: .starting
     case .idle: .idle
     case .working: .working
