@@ -84,6 +84,25 @@ extension EndToEnd {
       #expect(!DaemonLock.isHeld(home))
     }
 
+    @Test func `a script's command that the agent fails on is an error, and the lines after it are still said`()
+      async throws
+    {
+      try await RelayFixture.run { relay in
+        for (line, error) in [
+          ("/fail", "❌ The model is overloaded"),
+          ("/ping fail", "❌ The agent's command /ping failed: no pong, as asked"),
+        ] {
+          let said = try await Command.run(
+            Built.executable("pi-relayd"), ["chat"],
+            environment: ["PI_RELAY_HOME": relay.home.path, "HOME": relay.scratch.path, "PATH": "/usr/bin:/bin"],
+            input: "\(line)\n/ping\n")
+          #expect(said.exit == .exited(1))
+          #expect(said.errors.contains { $0.hasPrefix(error) }, "\(said.errors)")
+          #expect(said.output == ["ℹ️ pong", "✓ Done by the agent itself, without an answer."], "\(said.output)")
+        }
+      }
+    }
+
     @Test func `a second start and a restart that fails say so in their own words`() async throws {
       try await RelayFixture.run { relay in
         let pid = try await relay.status().pid

@@ -28,6 +28,21 @@ import Testing
     return run
   }
 
+  @Test func `the error of the agent's command that the message calls is the end of the message`() {
+    func end(of text: String, after error: String) -> RunEnd {
+      var prompt = prompt("1")
+      prompt.text = text
+      var run = SessionRun(prompt: prompt)
+      _ = run.take(.extensionError(path: error, message: "out of pears"), settles: true)
+      return run.endWithoutRun
+    }
+    #expect(end(of: "/throw it", after: "command:throw") == .failed("The agent's command /throw failed: out of pears"))
+    #expect(end(of: "/throw", after: "command:throw") == .failed("The agent's command /throw failed: out of pears"))
+    #expect(end(of: "/thrower", after: "command:throw") == .handled)
+    #expect(end(of: "throw", after: "command:throw") == .handled)
+    #expect(end(of: "/throw", after: "/extensions/throw.ts") == .handled)
+  }
+
   @Test func `a message of an extension is not taken for one that was steered into the run`() {
     var run = run(steering: "a", "b")
     _ = run.take(.messageStart(role: "user", text: "an extension's words"), settles: true)

@@ -58,7 +58,7 @@ extension Session {
       let now = try? answer.data(PiState.self), current.run(generation)?.started == false, !questions.hasDialogs,
       now.isStreaming != true, now.isCompacting != true
     else { return }
-    current.reportEnd(.ended(.handled))
+    current.reportEnd(.ended(current.run?.endWithoutRun ?? .handled))
   }
 
   /// A question of a command has been settled: it may be done now.
@@ -150,6 +150,8 @@ extension Session {
         self.name = name
         emit(.nameOrModelChanged)
       }
+    // The end of the message says that its command failed.
+    case .extensionError(let source, _) where current.run?.calls(source) == true: break
     // The caller that waits for the answer tells of a compaction that was asked for.
     case .compactionStart where agent.isCompacting: break
     case .compactionEnd:

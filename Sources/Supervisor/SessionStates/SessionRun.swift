@@ -30,6 +30,8 @@ package struct SessionRun: Codable {
   /// The run is being stopped.
   package var aborting: Bool { prompt.life.evidence.interruption == .aborting }
   private var lastStop = Stop()
+  /// The error with which the agent's own command failed that the message called.
+  private var commandError: String?
 
   package struct Steered: Codable {
     package var prompt: Prompt
@@ -92,6 +94,9 @@ package struct SessionRun: Codable {
       if willRetry == true { return .goesOn }
       return willRetry == nil && settles != true ? .overUnlessContinued : .goesOn
     case .agentSettled: return .over(end)
+    case .extensionError(let path, let message):
+      if calls(path) { commandError = message }
+      return .goesOn
     case .compactionEnd(_, let willRetry, _, _):
       return started && settles != true && !willRetry ? .overUnlessContinued : .goesOn
     case .retryEnd(let succeeded, _): return succeeded || settles == true ? .goesOn : .overUnlessContinued
@@ -188,6 +193,18 @@ package struct SessionRun: Codable {
   package mutating func takeTaken() -> [MessageEnd] {
     defer { taken = [] }
     return taken.compactMap { MessageEnd($0.key, $0.life) }
+  }
+
+  /// The end of a message that the agent took without a run: one of its own commands, which may have failed.
+  package var endWithoutRun: RunEnd {
+    commandError.map { .failed("The agent's command \(prompt.text.prefix { !$0.isWhitespace }) failed: \($0)") }
+      ?? .handled
+  }
+
+  /// Tells whether the message calls the command that pi names as the source of an error: `command:NAME`.
+  package func calls(_ source: String?) -> Bool {
+    guard !started, let source, source.hasPrefix("command:") else { return false }
+    return prompt.text.prefix { !$0.isWhitespace } == "/" + source.dropFirst("command:".count)
   }
 
   /// How it ended, judged by the last message of the agent.

@@ -74,6 +74,14 @@ extension Agent {
     ])
   }
 
+  /// The demo's extension command fails, as pi reports it.
+  func failCommand() {
+    emit([
+      "type": "extension_error", "extensionPath": .string("command:\(Script.extensionCommand.name)"),
+      "event": "command", "error": "no pong, as asked",
+    ])
+  }
+
   private func perform(_ step: ScriptStep, _ messages: inout [OrderedJSON]) async -> Outcome {
     switch step {
     case .say(let text, let piece, let milliseconds):

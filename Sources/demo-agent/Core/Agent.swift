@@ -180,7 +180,7 @@ package actor Agent {
       return
     }
     if Script.isOfExtension(text) {
-      notify("pong")
+      if text.hasSuffix(" fail") { failCommand() } else { notify("pong") }
       return emit(lines.response(command.id, "prompt"))
     }
     if options.lacksKey {

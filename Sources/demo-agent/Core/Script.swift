@@ -42,7 +42,7 @@ enum Script {
   ]
 
   /// As an extension's: carried out without a run, and without an entry in the session.
-  static let extensionCommand = (name: "ping", summary: "say pong, without the model")
+  static let extensionCommand = (name: "ping", summary: "say pong, without the model; /ping fail fails")
 
   static func isOfExtension(_ prompt: String) -> Bool { prompt.prefix { $0 != " " } == "/" + extensionCommand.name }
 
