@@ -3,12 +3,11 @@ import RelayStore
 import TestSupport
 import Testing
 
-/// Tests with real daemons. Each starts half a dozen processes, which mostly wait: three at a time, one of each group, keep two
-/// cores busy.
-@Suite(.timeLimit(.minutes(1))) enum EndToEnd {
-  @Suite(.serialized) enum Sessions {}
-  @Suite(.serialized) enum Messengers {}
-  @Suite(.serialized) enum Operation {}
+/// Tests with real daemons. One at a time: each starts half a dozen processes, and two cores are soon busy.
+@Suite(.serialized, .timeLimit(.minutes(1))) enum EndToEnd {
+  @Suite enum Sessions {}
+  @Suite enum Messengers {}
+  @Suite enum Operation {}
 }
 
 extension RelayFixture {

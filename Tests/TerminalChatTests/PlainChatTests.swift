@@ -87,7 +87,7 @@ import Testing
     while await !chat.awaitsOutcome { await Task.yield() }
     await chat.daemonReplaced()
     #expect(await outcome == .failed)
-    #expect(errors.hasPrefix("held\npi-relayd was restarted meanwhile"), "\(errors)")
+    #expect(errors.hasPrefix("held\npi-relayd was restarted, and"), "\(errors)")
     #expect(await chat.hasFailed)
   }
 }
