@@ -86,18 +86,16 @@ extension Session {
 
   private func ask(_ question: MessageLifecycle.Question, _ turn: Turn) async -> MessageLifecycle.Choice? {
     let words = dependencies.quote((current.run?.prompt ?? turn.prompt).typed, 200)
-    let text: String
-    switch question {
-    case .agentUnavailable:
-      let behind = queue.isEmpty ? "" : "\n\(queue.count) more wait behind it."
-      text = "The message waits, because \(turn.why)\n\(words)\(behind)"
-    case .possiblyTaken:
-      text = "It is not known whether the agent took this message before it was interrupted: \(words)"
-    }
-    let message = current.run?.prompt.key
-    guard case .message(let choice)? = await questions.ask(.message(question), text, about: message, for: self) else {
-      return nil
-    }
+    let title =
+      switch question {
+      case .agentUnavailable: "The message waits, because \(turn.why)\n\(words)"
+      case .possiblyTaken: "It is not known whether the agent took this message before it was interrupted: \(words)"
+      }
+    // No part of the title, by which the next program recognises the question: the number differs while the queue fills.
+    let behind = question == .agentUnavailable && !queue.isEmpty ? "\(queue.count) more wait behind it." : nil
+    let answer = await questions.ask(
+      .message(question), title, details: behind, about: current.run?.prompt.key, for: self)
+    guard case .message(let choice)? = answer else { return nil }
     return choice
   }
 
