@@ -54,7 +54,9 @@ extension EndToEnd.Sessions {
         _ = try await relay.messenger.request(MessageDeleted(id: "2", conversation: Conversation(id: "c1")))
         await relay.messenger.wait { messenger in messenger.messages.contains { $0.text.hasPrefix("🗑️") } }
         kill(agent, SIGKILL)
-        #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        let outcome = await relay.messenger.waitForOutcome(of: "2")
+        let texts = await relay.messenger.texts()
+        #expect(outcome == .stopped, "\(texts), \(relay.log.suffix(8))")
         try await relay.messenger.say("but this", id: "3")
         #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
         #expect(await relay.messenger.texts(role: .answer).allSatisfy { !$0.contains("never mind") })

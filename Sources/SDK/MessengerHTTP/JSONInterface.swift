@@ -52,6 +52,7 @@ public struct JSONInterface: Sendable {
       default: throw .unanswered("\(error)")
       }
     }
+    // The status decides: a proxy's page of an error is no JSON, and has no words for the caller.
     return (response, (try? JSONCoding.decode(JSONValue.self, from: response.body)) ?? .null)
   }
 }

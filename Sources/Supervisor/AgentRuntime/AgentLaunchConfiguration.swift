@@ -52,6 +52,7 @@ package struct AgentLaunchConfiguration {
   }
 
   private static func files(ofSession id: String, in folder: String) -> [String] {
+    // pi makes the folder with its first session: until then there is none.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.filter { $0.hasSuffix("_\(id).jsonl") }.map { "\(folder)/\($0)" }
   }
