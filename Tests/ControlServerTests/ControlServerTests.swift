@@ -161,7 +161,7 @@ private struct RecordingRouter: PluginEventHandler {
   @Test func `connections beyond the limit are refused and said so once each`() async throws {
     try await running { stage in
       var open: [JSONRPCConnection] = []
-      for _ in 0..<ControlListener.maximumConnections {
+      for _ in 0..<ControlServer.maximumConnections {
         let client = try stage.connect()
         _ = try await client.request(Ping(), within: nil)
         open.append(client)

@@ -106,6 +106,17 @@ package final class LineReader: Sendable {
     }
   }
 
+  /// Leaves what comes in the pipe until `continueReading`: the receiver of the lines has enough of them. Called from a
+  /// handler, it holds from the next read on. Not for a reader with a permit, which pauses it as well.
+  package func pause() {
+    loop.perform { [self] in
+      state.withLock { state in
+        state.isPaused = true
+        if let token = state.token, state.descriptor >= 0 { loop.change(token, state.descriptor, to: []) }
+      }
+    }
+  }
+
   /// Stops reading; `end` is called unless it was already.
   package func close() {
     loop.perform { [self] in finish() }
@@ -172,7 +183,7 @@ package final class LineReader: Sendable {
 }
 
 extension LineReader: LongLinePermit.Reader {
-  func continueReading() {
+  package func continueReading() {
     loop.perform { [self] in
       state.withLock { state in
         state.isPaused = false

@@ -7,7 +7,7 @@ internal import RelayWire
 
 /// The control socket: the command line and attached messengers.
 ///
-/// `ControlListener` takes connections, `ControlRole` says who connects, `ControlRequests` answers requests, and
+/// `UnixListener` takes connections, `ControlRole` says who connects, `ControlRequests` answers requests, and
 /// `AttachedTerminals` serves connections that become messengers.
 package final class ControlServer: Sendable {
   private struct Connections {
@@ -21,12 +21,14 @@ package final class ControlServer: Sendable {
     }
   }
 
+  static let maximumConnections = 64
+
   private let handlers: Handlers
   private let marker: String
   private let clock: any Clock<Duration>
   private let logger: Logger
   private let taskScope = TaskScope()
-  private let listener: ControlListener
+  private let listener: UnixListener
   private let terminals: AttachedTerminals
   private let requests: ControlRequests
   private let connections = Locked(Connections())
@@ -43,8 +45,21 @@ package final class ControlServer: Sendable {
     self.marker = marker
     self.clock = clock
     self.logger = logger
-    listener = try ControlListener(
-      path: home.socket, adopting: adopted, clock: clock, taskScope: taskScope, logger: logger)
+    do {
+      listener = try UnixListener(
+        path: home.socket, adopting: adopted, maximumConnections: Self.maximumConnections, clock: clock,
+        taskScope: taskScope
+      ) { refusal in
+        switch refusal {
+        case .full(let maximum):
+          logger.warning("a connection to the control socket was refused: \(maximum) are open already")
+        case .noDescriptor:
+          logger.error("the control socket takes no connection: too many files are open; raise the limit (ulimit -n)")
+        }
+      }
+    } catch {
+      throw HomeDirectory.Failure(error)
+    }
     terminals = AttachedTerminals(home: home, audience: handlers.audience, logger: logger)
     requests = ControlRequests(handlers, terminals)
   }
