@@ -23,6 +23,7 @@ package final class PiConnection: Sendable {
   private let waitingForErrors = Locked<[Mailbox<Void>]?>([])
   private let now: @Sendable () -> Duration
   private let output: Locked<(last: Duration, next: (@Sendable () -> Void)?)>
+  private let recorder = Locked<(@Sendable ([UInt8]) -> Void)?>(nil)
 
   /// pi's lines may hold images: far longer than a plugin's.
   static let maximumLineLength = 64 << 20
@@ -143,6 +144,17 @@ package final class PiConnection: Sendable {
   /// Calls back once, on the loop's thread, when pi next says something by itself.
   package func onNextOutput(_ body: @escaping @Sendable () -> Void) { output.withLock { $0.next = body } }
 
+  /// Passes on the events as pi writes them, from now on: lines, each with its newline. Called on the loop's thread.
+  package func record(_ take: @escaping @Sendable ([UInt8]) -> Void) {
+    recorder.withLock { $0 = take }
+    stream.withLock { $0.recording = EventRecording() }
+  }
+
+  /// Records the updates of growing messages as well, or no longer.
+  package func recordUpdates(_ areWanted: Bool) {
+    stream.withLock { $0.recording?.includesUpdates = areWanted }
+  }
+
   /// Returns when standard error has been read to its end: the exit may be heard of first. A child of pi may hold it open,
   /// and is not waited for long.
   package func readErrors() async {
@@ -225,7 +237,13 @@ package final class PiConnection: Sendable {
   // MARK: - Only on the loop's thread
 
   private func take(_ chunk: UnsafeRawBufferPointer, _ framer: inout LineFramer) {
-    take(stream.withLock { $0.read(chunk, with: &framer) })
+    let (items, recorded) = stream.withLock { ($0.read(chunk, with: &framer), $0.takeRecorded()) }
+    pass(recorded)
+    take(items)
+  }
+
+  private func pass(_ recorded: [UInt8]) {
+    if !recorded.isEmpty { recorder.withLock { $0 }?(recorded) }
   }
 
   /// Notes that pi has said something by itself: the answer to a command of ours says nothing of its work.
@@ -252,7 +270,9 @@ package final class PiConnection: Sendable {
   private func takeRest(_ framed: FramedLine) {
     guard case .unfinished(let bytes) = framed else { return }
     noise("[the agent's output ended without a newline, after \(ByteCount(bytes.count)) of a line]")
-    take(stream.withLock { $0.readUnfinished(bytes) })
+    let (items, recorded) = stream.withLock { ($0.readUnfinished(bytes), $0.takeRecorded()) }
+    pass(recorded)
+    take(items)
   }
 
   private func take(_ event: PiEvent) {

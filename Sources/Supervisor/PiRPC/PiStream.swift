@@ -15,6 +15,8 @@ package struct PiStream: Sendable {
   private var text = DeltaText()
   /// The beginning of the noise that is being read was reported.
   private var isInNoise = false
+  /// `nil` while nobody follows the events as pi writes them.
+  package var recording: EventRecording?
 
   package init(wantsToolImages: Bool = false) {
     scanner.wantsToolImages = wantsToolImages
@@ -52,6 +54,7 @@ package struct PiStream: Sendable {
         let object = UnsafeRawBufferPointer(rebasing: beginning[start...])
         let (keep, event) = scanner.judge(object, into: &text)
         if keep { return .keep }
+        if recording != nil { record(beginning: object) }
         if start > 0 { addNoise(beginning[..<start], to: &items) }
         isInNoise = false
         if let event { add(event, to: &items) }
@@ -60,7 +63,11 @@ package struct PiStream: Sendable {
       deliver: { framed in
         switch framed {
         case .line(let line):
-          if !scanner.takeDelta(line, into: &text) { read(line, into: &items) }
+          if !scanner.takeDelta(line, into: &text) {
+            read(line, into: &items)
+          } else if recording?.includesUpdates == true {
+            recording?.append(line)
+          }
         case .dismissed, .unfinished: break
         case .tooLong(let length):
           isInNoise = false
@@ -84,14 +91,34 @@ package struct PiStream: Sendable {
       switch part {
       case .object(let range):
         isInNoise = false
-        if let event = scanner.scan(UnsafeRawBufferPointer(rebasing: line[range]), into: &text) {
-          add(event, to: &items)
-        }
+        let object = UnsafeRawBufferPointer(rebasing: line[range])
+        let event = scanner.scan(object, into: &text)
+        if let event { add(event, to: &items) }
+        if recording != nil { record(object, event) }
       case .noise(let range): addNoise(line[range], to: &items)
       }
     }
     isInNoise = false
   }
+
+  // MARK: - Recording
+
+  private mutating func record(_ object: UnsafeRawBufferPointer, _ event: PiEvent?) {
+    switch event {
+    // Answers to commands are no events.
+    case .response, .noise: break
+    case nil, .other(type: "message_update"): if recording?.includesUpdates == true { recording?.append(object) }
+    default: recording?.append(object)
+    }
+  }
+
+  private mutating func record(beginning: UnsafeRawBufferPointer) {
+    let isUpdate = beginning.starts(with: #"{"type":"message_update""#)
+    if !isUpdate || recording?.includesUpdates == true { recording?.append(beginning: beginning) }
+  }
+
+  /// The events recorded since the last call, a line each; empty while nobody follows them.
+  package mutating func takeRecorded() -> [UInt8] { recording?.take() ?? [] }
 
   private mutating func addNoise(_ bytes: Slice<UnsafeRawBufferPointer>, to items: inout [Item]) {
     if isInNoise { return }
