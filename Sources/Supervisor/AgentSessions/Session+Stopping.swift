@@ -32,6 +32,12 @@ extension Session {
     }
   }
 
+  /// Ends the agent's process, whatever it does. The work to come starts another.
+  package func endAgent() async {
+    _ = await abort()
+    await stopAgent()
+  }
+
   private func endAbort(_ connection: PiConnection, _ generation: Generation) async {
     // Newer releases keep a queue of their own; older ones do not know the command.
     _ = try? await connection.send(.clearQueue, within: .seconds(2))

@@ -112,6 +112,7 @@ package actor Session {
   package func learn(_ told: PiState, through connection: PiConnection) {
     guard self.connection === connection else { return }
     agent.learn(told)
+    dependencies.agentObserver?.told(told, by: connection)
     guard model.learn(told.model.map { TextSanitizer.line($0.name ?? $0.id, limit: 80) }), let shown = model.shown
     else {
       return

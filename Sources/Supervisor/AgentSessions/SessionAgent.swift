@@ -98,7 +98,7 @@ final class SessionAgent {
     facts.processBegan()
     let isHeard = session.beginListening(to: connection, slot: slot)
     // The daemon is stopping.
-    if !isHeard { connection.aftermath.close() }
+    if isHeard { observe(connection, for: session) } else { connection.aftermath.close() }
     do {
       let told = try await connection.send(.getState, within: context.pi.answerTimeout).data(PiState.self)
       session.learn(told, through: connection)
@@ -114,6 +114,13 @@ final class SessionAgent {
     state.ready(connection)
     await tellOfDemo(program)
     return connection
+  }
+
+  private func observe(_ connection: PiConnection, for session: isolated Session) {
+    guard context.isListed, let observer = context.dependencies.agentObserver else { return }
+    observer.began(
+      connection,
+      of: ObservedSession(id: context.record.id, name: session.name, directory: context.record.directory))
   }
 
   /// Says that the demo agent answers, and why: once for each reason, in whichever session.
@@ -153,6 +160,7 @@ final class SessionAgent {
   /// Cleans up after a process whose output has ended: reaps it, ends the processes that it left behind where the
   /// configuration says so, and releases its slot.
   nonisolated(nonsending) func cleanUp(after connection: PiConnection, slot: AgentSlot) async -> TerminationStatus {
+    context.dependencies.agentObserver?.ended(connection)
     let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: context.dependencies.timeSource.clock)
     if context.settings.leftovers == .kill, let guardian = context.dependencies.guardian {
       // Looks at every process there is: not on the loop.
@@ -214,6 +222,7 @@ final class SessionAgent {
     let slot = await context.dependencies.places.adopt()
     state.adopt(connection, slot, isWorking: handover.run != nil)
     facts.adopt(handover.program, settles: handover.settles, restarts: handover.restarts)
+    observe(connection, for: session)
     return (connection, slot)
   }
 }
