@@ -114,6 +114,13 @@ let package = Package(
         "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayText",
         "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
+    // The server of session bridges: a socket, a registry file and a file of events for each agent's process.
+    .target(
+      name: "Bridge",
+      dependencies: [
+        "AgentRuntime", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
+        "RelayWire", .product(name: "Logging", package: "swift-log"),
+      ], path: "Sources/Supervisor/Bridge", swiftSettings: strict),
     // The pure values of a session: queue, run, states of the agent, questions, phase; with unit tests and no process.
     .target(
       name: "SessionStates",
@@ -207,7 +214,8 @@ let package = Package(
       name: "RelayDaemon",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ContentServices", "ControlServer", "LiveUpgrade",
-        "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision",
+        "RelayConcurrency", "RelayConfig",
         "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
@@ -361,6 +369,12 @@ let package = Package(
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
+      name: "BridgeTests",
+      dependencies: [
+        "AgentRuntime", "Bridge", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency",
+        "RelayLogging", "RelayTransport", "RelayWire", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .testTarget(
       name: "SessionStatesTests",
       dependencies: [
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayWire", "SessionStates",
@@ -451,7 +465,8 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayTransport",
+        "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "RelayTransport",
         "RelayWire", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
         "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),

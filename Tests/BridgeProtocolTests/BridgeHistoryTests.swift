@@ -2,62 +2,54 @@ import BridgeProtocol
 import Testing
 
 @Suite struct BridgeHistoryTests {
-  private func history(_ count: Int, bytes: Int = 100, limits: BridgeLimits = BridgeLimits()) -> BridgeHistory {
-    var history = BridgeHistory()
-    for ref in 1...count {
-      _ = history.append(
-        .init(ref: ref, event: ref.isMultiple(of: 2) ? "even" : "odd", time: Int64(ref), bytes: bytes), limits: limits)
-    }
-    return history
+  private func entries(_ count: Int) -> [BridgeHistory.Entry] {
+    (1...count).map { BridgeHistory.Entry(ref: $0, event: $0.isMultiple(of: 2) ? "even" : "odd", time: Int64($0)) }
   }
 
-  private func limits(_ change: (inout BridgeLimits) -> Void) -> BridgeLimits {
+  private func candidates(
+    _ count: Int, _ query: BridgeRequest.HistoryQuery, historyLimit: Int = 500
+  ) -> [Int] {
     var limits = BridgeLimits()
-    change(&limits)
-    return limits
-  }
-
-  @Test func `the oldest events are dropped when there are too many`() {
-    let limits = limits { $0.historyLimit = 3 }
-    var history = history(3, limits: limits)
-    #expect(history.append(.init(ref: 4, event: "even", time: 4, bytes: 1), limits: limits).map(\.ref) == [1])
-    #expect(history.refs == [2, 3, 4])
-  }
-
-  @Test func `the oldest events are dropped when they are too large together, and the newest is kept at any size`() {
-    let limits = limits { $0.maxHistoryBytes = 250 }
-    var history = history(3, limits: limits)
-    #expect(history.refs == [2, 3])
-    #expect(history.append(.init(ref: 4, event: "even", time: 4, bytes: 999), limits: limits).map(\.ref) == [2, 3])
-    #expect(history.refs == [4])
-    #expect(history.append(.init(ref: 5, event: "odd", time: 5, bytes: 10), limits: limits).map(\.ref) == [4])
+    limits.historyLimit = historyLimit
+    return BridgeHistory.candidates(among: entries(count), query, limits: limits).map(\.ref)
   }
 
   @Test func `an answer filters by name and time before it counts`() {
-    let history = history(10)
-    let selection = history.select(.init(limit: 2, event: "even", since: 4), limits: BridgeLimits())
-    #expect(selection.entries.map(\.ref) == [8, 10])
-    #expect(selection.total == 2)
-    #expect(!selection.isTruncated)
-  }
-
-  @Test func `an answer keeps the newest events that fit, and always the newest`() {
-    let history = history(10)
-    let fitting = history.select(.init(maxBytes: 250), limits: BridgeLimits())
-    #expect(fitting.entries.map(\.ref) == [9, 10])
-    #expect(fitting.total == 10)
-    #expect(fitting.isTruncated)
-    #expect(history.select(.init(maxBytes: 1), limits: BridgeLimits()).entries.map(\.ref) == [10])
+    #expect(candidates(10, .init(limit: 2, event: "even", since: 4)) == [8, 10])
   }
 
   @Test func `an answer holds no more events than the history may`() {
-    let history = history(10)
-    let selection = history.select(.init(limit: 99), limits: limits { $0.historyLimit = 4 })
-    #expect(selection.entries.map(\.ref) == [7, 8, 9, 10])
+    #expect(candidates(10, .init(limit: 99), historyLimit: 4) == [7, 8, 9, 10])
+  }
+
+  @Test func `events that the history no longer holds are found by no filter`() {
+    #expect(candidates(10, .init(event: "odd"), historyLimit: 3) == [9])
+  }
+
+  @Test func `an answer keeps the newest events that fit, and always the newest`() {
+    func newest(_ maximumBytes: Int) -> ([Int], Bool) {
+      BridgeHistory.newest(of: entries(10), maximumBytes: maximumBytes) { ($0.ref, 100) }
+    }
+    #expect(newest(250) == ([9, 10], true))
+    #expect(newest(1) == ([10], true))
+    #expect(newest(0) == (Array(1...10), false))
+  }
+
+  @Test func `events that the answer has no room for are not read`() {
+    var read: [Int] = []
+    _ = BridgeHistory.newest(of: entries(10), maximumBytes: 250) { entry in
+      read.append(entry.ref)
+      return (entry.ref, 100)
+    }
+    #expect(read == [10, 9, 8])
+  }
+
+  @Test func `an event that cannot be read is left out`() {
+    let answer = BridgeHistory.newest(of: entries(3), maximumBytes: 0) { $0.ref == 2 ? nil : ($0.ref, 1) }
+    #expect(answer.envelopes == [1, 3])
   }
 
   @Test func `an empty history gives an empty answer`() {
-    let selection = BridgeHistory().select(.init(), limits: BridgeLimits())
-    #expect(selection == .init(entries: [], total: 0, isTruncated: false))
+    #expect(BridgeHistory.candidates(among: [], .init(), limits: BridgeLimits()).isEmpty)
   }
 }

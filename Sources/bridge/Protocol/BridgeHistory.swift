@@ -1,81 +1,60 @@
-internal import DequeModule
-
-/// The events of one session that clients may still ask for: which there are, not their contents.
-package struct BridgeHistory: Sendable {
+/// The selection of the events that a `history` request is answered with.
+package enum BridgeHistory {
+  /// An event that clients may still ask for, without its contents.
   package struct Entry: Sendable, Equatable {
     /// Counts from 1; the event's number in the file of whole events.
     package let ref: Int
     package let event: String
     /// Milliseconds since 1970.
     package let time: Int64
-    /// Bytes of the envelope as clients see it by default.
-    package let bytes: Int
+    /// The place of its line in the file, in bytes.
+    package let offset: Int64
+    /// Bytes of the line, without its newline.
+    package let length: Int
 
-    package init(ref: Int, event: String, time: Int64, bytes: Int) {
+    package init(ref: Int, event: String, time: Int64, offset: Int64 = 0, length: Int = 0) {
       self.ref = ref
       self.event = event
       self.time = time
-      self.bytes = bytes
+      self.offset = offset
+      self.length = length
     }
   }
 
-  /// The entries of an answer, oldest first.
-  package struct Selection: Sendable, Equatable {
-    package var entries: [Entry]
-    /// Entries that the query allows, before the limit of bytes.
-    package var total: Int
-    /// Indicates that the limit of bytes has left some out.
-    package var isTruncated: Bool
-
-    package init(entries: [Entry], total: Int, isTruncated: Bool) {
-      self.entries = entries
-      self.total = total
-      self.isTruncated = isTruncated
-    }
-  }
-
-  private var entries: Deque<Entry> = []
-  private var bytes = 0
-
-  package init() {}
-
-  /// Numbers of the events that are kept, oldest first.
-  package var refs: [Int] { entries.map(\.ref) }
-
-  /// Adds the newest event.
+  /// Filters by name and time, and keeps the newest up to the limit of events.
   ///
-  /// - Returns: the entries that had to go for it.
-  package mutating func append(_ entry: Entry, limits: BridgeLimits) -> [Entry] {
-    entries.append(entry)
-    bytes += entry.bytes
-    var excess = max(0, entries.count - max(1, limits.historyLimit))
-    var left = bytes - entries.prefix(excess).reduce(0) { $0 + $1.bytes }
-    while limits.maxHistoryBytes > 0, left > limits.maxHistoryBytes, excess < entries.count - 1 {
-      left -= entries[excess].bytes
-      excess += 1
-    }
-    bytes = left
-    defer { entries.removeFirst(excess) }
-    return Array(entries.prefix(excess))
-  }
-
-  /// Filters by name and time, keeps the newest up to the limit of events, then the newest up to the limit of bytes. The
-  /// newest is in the answer whatever its size.
-  package func select(_ query: BridgeRequest.HistoryQuery, limits: BridgeLimits) -> Selection {
-    let candidates = entries.filter { entry in
+  /// - Parameter entries: oldest first, as the result is.
+  package static func candidates(
+    among entries: [Entry], _ query: BridgeRequest.HistoryQuery, limits: BridgeLimits
+  ) -> [Entry] {
+    let kept = entries.suffix(max(1, limits.historyLimit))
+    let candidates = kept.filter { entry in
       (query.event == nil || entry.event == query.event) && entry.time >= query.since ?? .min
     }
-    let limit = min(query.limit ?? limits.historyLimit, limits.historyLimit)
-    let newest = candidates.suffix(max(1, limit))
-    let most = query.maxBytes ?? limits.maxHistoryResponseBytes
-    var chosen = 0
+    return candidates.suffix(max(1, min(query.limit ?? limits.historyLimit, limits.historyLimit)))
+  }
+
+  /// Keeps the newest up to the limit of bytes. The newest is in the answer whatever its size.
+  ///
+  /// - Parameters:
+  ///   - candidates: oldest first.
+  ///   - maximumBytes: zero or less: no limit.
+  ///   - read: the envelope of an event and its size; asked for the newest first, and for no more than the answer needs.
+  ///     `nil` for an event that cannot be read.
+  /// - Returns: the envelopes, oldest first, and whether the limit has left some out.
+  package static func newest<Envelope>(
+    of candidates: [Entry], maximumBytes: Int, read: (Entry) throws -> (envelope: Envelope, bytes: Int)?
+  ) rethrows -> (envelopes: [Envelope], isTruncated: Bool) {
+    var chosen: [Envelope] = []
     var size = 0
-    for entry in newest.reversed() {
-      guard chosen == 0 || most <= 0 || size + entry.bytes <= most else { break }
-      chosen += 1
-      size += entry.bytes
+    for entry in candidates.reversed() {
+      guard let (envelope, bytes) = try read(entry) else { continue }
+      guard chosen.isEmpty || maximumBytes <= 0 || size + bytes <= maximumBytes else {
+        return (chosen.reversed(), true)
+      }
+      chosen.append(envelope)
+      size += bytes
     }
-    return Selection(
-      entries: Array(newest.suffix(chosen)), total: newest.count, isTruncated: chosen < newest.count)
+    return (chosen.reversed(), false)
   }
 }

@@ -112,12 +112,12 @@ package enum BridgeNotice {
 }
 
 extension JSONObjectText {
-  mutating func add(_ key: String, _ value: JSONValue) {
+  package mutating func add(_ key: String, _ value: JSONValue) {
     var text: [UInt8] = []
     value.write(to: &text, sorted: false)
     add(key, json: text)
   }
 
   /// The object and a newline.
-  var line: [UInt8] { closed + [UInt8(ascii: "\n")] }
+  package var line: [UInt8] { closed + [UInt8(ascii: "\n")] }
 }

@@ -28,6 +28,18 @@ package struct EventSummary: Sendable, Equatable {
     }
   }
 
+  /// The summary of an `agent_end` whose line was too long to be read whole.
+  ///
+  /// - Parameters:
+  ///   - messages: the number of the run's messages.
+  ///   - answer: the assistant's last message, as pi wrote it.
+  /// - Returns: a JSON object.
+  package static func agentEnd(messages: Int, answer: UnsafeRawBufferPointer?, limits: BridgeLimits) -> [UInt8] {
+    var object = JSONObjectText()
+    object.addAgentEnd(nil, messages: messages, answer.flatMap { JSONFields($0) }, limits.eventPreviewBytes)
+    return object.closed
+  }
+
   private enum Kind: String {
     case input
     case messageUpdate = "message_update"
@@ -124,11 +136,17 @@ extension JSONObjectText {
     let messages = fields.items("messages")
     // The answer is an assistant's message: prompts and results of tools are no final text.
     let answer = messages?.reversed().lazy.compactMap { JSONFields($0) }.first { $0.text("role") == "assistant" }
-    copy("status", of: fields)
-    if let reason = fields["stopReason"] ?? answer?["stopReason"] { add("stopReason", json: reason) }
-    copy("willRetry", of: fields)
-    if let usage = fields["usage"] ?? answer?["usage"] { add("usage", json: usage) }
-    if let messages { add("messagesCount", messages.count) }
+    addAgentEnd(fields, messages: messages?.count, answer, previewBytes)
+  }
+
+  fileprivate mutating func addAgentEnd(
+    _ fields: JSONFields?, messages: Int?, _ answer: JSONFields?, _ previewBytes: Int
+  ) {
+    if let fields { copy("status", of: fields) }
+    if let reason = fields?["stopReason"] ?? answer?["stopReason"] { add("stopReason", json: reason) }
+    if let fields { copy("willRetry", of: fields) }
+    if let usage = fields?["usage"] ?? answer?["usage"] { add("usage", json: usage) }
+    if let messages { add("messagesCount", messages) }
     if let text = answer.flatMap(Self.finalText) { add("finalText", MeasuredText(text, previewBytes: previewBytes)) }
   }
 

@@ -1,12 +1,12 @@
 internal import RelayWire
 
 /// The members of one JSON object, found without decoding their values.
-struct JSONFields {
+package struct JSONFields {
   private let bytes: UnsafeRawBufferPointer
   private var members: [(key: Range<Int>, value: Range<Int>)] = []
 
   /// - Parameter bytes: one JSON object; the caller keeps it valid while the value is used.
-  init?(_ bytes: UnsafeRawBufferPointer) {
+  package init?(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = bytes
     guard let base = bytes.baseAddress else { return nil }
     var found: [(Range<Int>, Range<Int>)] = []
@@ -25,7 +25,7 @@ struct JSONFields {
   }
 
   /// The text of a member's value, as written; `nil` where there is no such member, and for `null`.
-  subscript(key: StaticString) -> UnsafeRawBufferPointer? {
+  package subscript(key: StaticString) -> UnsafeRawBufferPointer? {
     for member in members where UnsafeRawBufferPointer(rebasing: bytes[member.key]).equals(key) {
       let value = UnsafeRawBufferPointer(rebasing: bytes[member.value])
       return value.equals("null") ? nil : value
@@ -34,23 +34,23 @@ struct JSONFields {
   }
 
   /// The first of these members that exists.
-  func first(_ keys: StaticString...) -> UnsafeRawBufferPointer? {
+  package func first(_ keys: StaticString...) -> UnsafeRawBufferPointer? {
     for key in keys { if let value = self[key] { return value } }
     return nil
   }
 
   /// The members of a member that is an object.
-  func object(_ key: StaticString) -> JSONFields? { self[key].flatMap { JSONFields($0) } }
+  package func object(_ key: StaticString) -> JSONFields? { self[key].flatMap { JSONFields($0) } }
 
   /// The value of a member that is a string.
-  func text(_ key: StaticString) -> String? {
+  package func text(_ key: StaticString) -> String? {
     guard let value = self[key] else { return nil }
     var cursor = JSONCursor(value)
     return cursor.text()
   }
 
   /// The texts of a member's items, as written, where the member is an array.
-  func items(_ key: StaticString) -> [UnsafeRawBufferPointer]? { self[key].flatMap { Self.items(of: $0) } }
+  package func items(_ key: StaticString) -> [UnsafeRawBufferPointer]? { self[key].flatMap { Self.items(of: $0) } }
 
   private static func items(of array: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer]? {
     var cursor = JSONCursor(array)
@@ -68,26 +68,28 @@ struct JSONFields {
 }
 
 /// Writes one JSON object member by member, in the order of the calls.
-struct JSONObjectText {
+package struct JSONObjectText {
   private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-  /// The object with its closing brace.
-  var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
+  package init() {}
 
-  mutating func add(_ key: String, json value: some Collection<UInt8>) {
+  /// The object with its closing brace.
+  package var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
+
+  package mutating func add(_ key: String, json value: some Collection<UInt8>) {
     if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
     JSONText.quote(key, into: &bytes)
     bytes.append(UInt8(ascii: ":"))
     bytes += value
   }
 
-  mutating func add(_ key: String, _ text: String) {
+  package mutating func add(_ key: String, _ text: String) {
     var value: [UInt8] = []
     JSONText.quote(text, into: &value)
     add(key, json: value)
   }
 
-  mutating func add(_ key: String, _ number: Int) { add(key, json: Array("\(number)".utf8)) }
+  package mutating func add(_ key: String, _ number: Int) { add(key, json: Array("\(number)".utf8)) }
 
-  mutating func add(_ key: String, _ flag: Bool) { add(key, json: Array("\(flag)".utf8)) }
+  package mutating func add(_ key: String, _ flag: Bool) { add(key, json: Array("\(flag)".utf8)) }
 }

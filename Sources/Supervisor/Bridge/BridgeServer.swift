@@ -1,0 +1,153 @@
+package import AgentRuntime
+package import BridgeProtocol
+internal import Glibc
+package import Logging
+package import PiRPC
+internal import ProcessSupervision
+package import RelayConcurrency
+internal import RelayTransport
+internal import RelayWire
+
+/// The bridges of all agents: one for each process, from its start to its end.
+package final class BridgeServer: AgentObserver {
+  private struct Running {
+    let bridge: SessionBridge
+    let listener: UnixListener
+  }
+
+  /// Time for a client to read the end of its connection.
+  private static let closeGrace: Duration = .seconds(1)
+
+  private let folder: BridgeFolder
+  private let limits: BridgeLimits
+  private let heartbeat: Duration?
+  private let hostName: String
+  private let timeSource: TimeSource
+  private let logger: Logger
+  private let host: Locked<(any BridgeHost)?> = Locked(nil)
+  private let taskScope = TaskScope(executor: EventLoop.logs)
+  private let running = Locked<[Int32: Running]>([:])
+
+  /// Prepares the folder.
+  ///
+  /// - Parameter heartbeat: the interval at which registry files say that their session lives; `nil`: never.
+  package init(
+    folder: BridgeFolder, limits: BridgeLimits, heartbeat: Duration?, hostName: String, timeSource: TimeSource,
+    logger: Logger
+  ) throws(BridgeFolder.Failure) {
+    self.folder = folder
+    self.limits = limits
+    self.heartbeat = heartbeat
+    self.hostName = hostName
+    self.timeSource = timeSource
+    self.logger = logger
+    try folder.prepare()
+  }
+
+  /// Sets the sessions that requests are about: they exist later than the bridges' folder.
+  package func serve(_ host: any BridgeHost) { self.host.withLock { $0 = host } }
+
+  /// Serves until `stop`.
+  package func run() async {
+    if let heartbeat {
+      taskScope.add { [self] in
+        while await timeSource.sleep(for: heartbeat) { beat() }
+      }
+    }
+    await taskScope.run()
+  }
+
+  private func beat() {
+    for one in running.withLock({ Array($0.values) }) { one.bridge.update("heartbeat") { _ in } }
+  }
+
+  /// Ends all bridges, and returns when their files are removed.
+  package func stop(reason: String) async {
+    for one in running.withLock({ running in
+      defer { running = [:] }
+      return Array(running.values)
+    }) {
+      end(one, reason: reason)
+    }
+    await withCheckedContinuation { done in EventLoop.logs.perform { done.resume() } }
+    taskScope.close()
+  }
+
+  // MARK: - Agents
+
+  package func began(_ process: PiConnection, of session: ObservedSession) {
+    let logger = logger
+    let bridge = SessionBridge(
+      process, of: session, hostName: hostName, folder: folder, limits: limits, timeSource: timeSource, logger: logger)
+    do {
+      let listener = try UnixListener(
+        path: folder.socket(bridge.pid), maximumConnections: SessionBridge.maximumClients, loop: .logs,
+        clock: timeSource.clock, taskScope: taskScope
+      ) { refusal in
+        logger.warning("a client of a bridge was not connected: \(refusal)")
+      }
+      running.withLock { $0[bridge.pid] = Running(bridge: bridge, listener: listener) }
+      bridge.update("session_start") { _ in }
+      try listener.start { [weak self] in await self?.serve($0, bridge) }
+      process.record { [weak bridge] in bridge?.take($0) }
+      bridge.publish("bridge_start", Array("{}".utf8))
+    } catch {
+      logger.warning("the session has no bridge: \(error)")
+    }
+  }
+
+  package func told(_ state: PiState, by process: PiConnection) {
+    running.withLock { $0[process.child.pid] }?.bridge.learn(state)
+  }
+
+  package func ended(_ process: PiConnection) {
+    guard let one = running.withLock({ $0.removeValue(forKey: process.child.pid) }) else { return }
+    end(one, reason: "the agent has ended")
+  }
+
+  private func end(_ one: Running, reason: String) {
+    one.listener.stop()
+    let pid = one.bridge.pid
+    // Behind the agent's last events.
+    EventLoop.logs.perform { [self] in
+      let peers = one.bridge.stop(reason: reason)
+      folder.remove(pid)
+      guard !peers.isEmpty else { return }
+      taskScope.add { [timeSource] in
+        _ = await timeSource.sleep(for: Self.closeGrace)
+        for peer in peers { peer.close() }
+      }
+    }
+  }
+
+  // MARK: - Clients
+
+  private func serve(_ descriptor: Int32, _ bridge: SessionBridge) async {
+    guard let host = host.withLock({ $0 }), await host.admits(descriptor, to: bridge.session) else {
+      _ = close(descriptor)
+      return
+    }
+    do {
+      let peer = try BridgePeer(descriptor, limits: limits) { [logger] unsent in
+        logger.warning("bridge-client-stalled=\(unsent): the client did not read, and is disconnected")
+      }
+      guard let number = try bridge.add(peer) else { return peer.close() }
+      defer { bridge.remove(number) }
+      try peer.start()
+      let requests = BridgeRequests(bridge: bridge, host: host, peer: peer)
+      while let arrival = await peer.arrivals.next() {
+        switch arrival {
+        case .command(let command, let bytes):
+          peer.send(await requests.answer(command).line)
+          peer.answered(bytes: bytes)
+        case .tooLong(let length):
+          let words = "Input line exceeds \(ByteCount(limits.maxLineBytes)): it has \(length) bytes"
+          peer.send(BridgeResponse(id: nil, command: nil, .failure(BridgeRefusal(words))).line)
+        }
+      }
+      peer.close()
+    } catch {
+      logger.notice("a client of a bridge was lost: \(error)")
+    }
+  }
+}
