@@ -121,6 +121,10 @@ let package = Package(
         "AgentRuntime", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
         "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Bridge", swiftSettings: strict),
+    // The requests of the extension that an agent runs with: messages and files for people, new sessions, approvals.
+    .target(
+      name: "AgentExtension", dependencies: ["RelayConcurrency", "RelayTransport", "RelayWire"],
+      path: "Sources/Supervisor/AgentExtension", swiftSettings: strict),
     // The pure values of a session: queue, run, states of the agent, questions, phase; with unit tests and no process.
     .target(
       name: "SessionStates",
@@ -368,6 +372,9 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
       ], swiftSettings: strict),
+    .testTarget(
+      name: "AgentExtensionTests", dependencies: ["AgentExtension", "RelayConcurrency", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "BridgeTests",
       dependencies: [

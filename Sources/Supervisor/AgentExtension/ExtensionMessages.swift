@@ -1,0 +1,160 @@
+package import RelayWire
+
+// The requests of the extension over the control socket. The daemon knows by the connection's process which session's agent
+// the extension runs in.
+
+/// The first request of an extension.
+package struct ExtensionHello: WireRequest, Equatable {
+  package static let method = "extension.hello"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    package var machine: String
+    package var session: NamedSession
+    package var approvals: ApprovalSettings
+
+    package init(machine: String, session: NamedSession, approvals: ApprovalSettings) {
+      self.machine = machine
+      self.session = session
+      self.approvals = approvals
+    }
+  }
+
+  /// The extension's release.
+  package var version: String?
+  /// The session that the extension takes itself to be of.
+  package var session: String?
+
+  package init(version: String? = nil, session: String? = nil) {
+    self.version = version
+    self.session = session
+  }
+}
+
+package struct NamedSession: Codable, Sendable, Equatable {
+  package var id: String
+  package var name: String
+
+  package init(id: String, name: String) {
+    self.id = id
+    self.name = name
+  }
+}
+
+/// The settings of approvals as far as the extension works with them.
+package struct ApprovalSettings: Codable, Sendable, Equatable {
+  /// Tool calls are submitted with `extension.approve`.
+  package var enabled: Bool
+  /// How long a person has to decide.
+  package var timeoutSeconds: Int
+
+  package init(enabled: Bool, timeoutSeconds: Int) {
+    self.enabled = enabled
+    self.timeoutSeconds = timeoutSeconds
+  }
+}
+
+/// Shows a text in the conversation whose message the agent works on.
+package struct ExtensionSend: WireRequest, Equatable {
+  package static let method = "extension.send"
+  package typealias Reply = Empty
+  package var text: String
+
+  package init(text: String) { self.text = text }
+}
+
+/// Sends a file of the agent's workspace to the conversation whose message the agent works on.
+package struct ExtensionSendFile: WireRequest, Equatable {
+  package static let method = "extension.sendFile"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    /// The name that people see.
+    package var name: String
+
+    package init(name: String) { self.name = name }
+  }
+
+  /// Relative to the agent's working directory.
+  package var path: String
+  package var caption: String?
+
+  package init(path: String, caption: String? = nil) {
+    self.path = path
+    self.caption = caption
+  }
+}
+
+/// Begins a session.
+package struct ExtensionSpawn: WireRequest, Equatable {
+  package static let method = "extension.spawn"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    package var session: NamedSession
+
+    package init(session: NamedSession) { self.session = session }
+  }
+
+  /// A folder within `sessions.roots`; `nil` for that of the agent's session.
+  package var directory: String?
+  package var name: String?
+  /// The session's first message.
+  package var task: String?
+
+  package init(directory: String? = nil, name: String? = nil, task: String? = nil) {
+    self.directory = directory
+    self.name = name
+    self.task = task
+  }
+}
+
+/// Asks whether a tool call may be made. Answered when the rules or a person have decided.
+package struct ExtensionApprove: WireRequest, Equatable {
+  package static let method = "extension.approve"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    package enum Decision: String, Codable, Sendable { case allow, deny }
+
+    package var decision: Decision
+    /// The reason of a denial, in words for the agent.
+    package var reason: String?
+
+    package init(decision: Decision, reason: String? = nil) {
+      self.decision = decision
+      self.reason = reason
+    }
+  }
+
+  /// pi's id of the tool call.
+  package var call: String
+  package var tool: String
+  /// The tool's input, as the model gave it.
+  package var input: JSONValue
+  /// The agent's working directory; `nil` for that of its session.
+  package var cwd: String?
+
+  package init(call: String, tool: String, input: JSONValue, cwd: String? = nil) {
+    self.call = call
+    self.tool = tool
+    self.input = input
+    self.cwd = cwd
+  }
+}
+
+/// The state of the agent's own session, in words for the person at the terminal.
+package struct ExtensionStatus: WireRequest, Equatable {
+  package static let method = "relay.status"
+
+  package struct Reply: Codable, Sendable, Equatable {
+    package var text: String
+
+    package init(text: String) { self.text = text }
+  }
+
+  package init() {}
+}
+
+/// The latest steps of the approvals of the agent's own session, in words.
+package struct ExtensionApprovals: WireRequest, Equatable {
+  package static let method = "relay.approvals"
+  package typealias Reply = ExtensionStatus.Reply
+  package init() {}
+}

@@ -1,0 +1,79 @@
+package import RelayTransport
+package import RelayWire
+
+/// The daemon as an agent's extension knows it. Every call is about one session, whose agent the caller was seen to be.
+package protocol ExtensionHost: Sendable {
+  func greeting(of session: String) async throws(WireError) -> ExtensionHello.Reply
+  func send(_ text: String, from session: String) async throws(WireError)
+  /// - Returns: the name that people see.
+  func sendFile(_ path: String, caption: String?, from session: String) async throws(WireError) -> String
+  func spawn(_ request: ExtensionSpawn, from session: String) async throws(WireError) -> NamedSession
+  func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply
+  func status(of session: String) async throws(WireError) -> String
+  func approvals(of session: String) async throws(WireError) -> String
+}
+
+/// Answers the requests of the extensions that agents run with: each is a case of `answer`.
+package struct ExtensionRequests: Sendable {
+  private let host: any ExtensionHost
+
+  /// The longest text that an agent may send at once, in bytes.
+  private static let maximumTextLength = 256 * 1024
+  private static let maximumNameLength = 200
+
+  package init(_ host: any ExtensionHost) { self.host = host }
+
+  /// Requests that an agent may make.
+  package static let methods: Set<String> = [
+    ExtensionHello.method, ExtensionSend.method, ExtensionSendFile.method, ExtensionSpawn.method,
+    ExtensionApprove.method, ExtensionStatus.method, ExtensionApprovals.method,
+  ]
+
+  /// - Parameter session: that of the agent in which the extension runs.
+  package func answer(_ request: IncomingRequest, of session: String) async {
+    do throws(WireError) {
+      switch request.method {
+      case ExtensionHello.method:
+        let named = try request.params(ExtensionHello.self).session
+        guard named == nil || named == session else {
+          throw WireError(.forbidden, "session: this process belongs to another session")
+        }
+        request.reply(try await host.greeting(of: session))
+      case ExtensionSend.method:
+        try await host.send(try Self.checked(request.params(ExtensionSend.self).text), from: session)
+        request.reply(Empty())
+      case ExtensionSendFile.method:
+        let file = try request.params(ExtensionSendFile.self)
+        let name = try await host.sendFile(file.path, caption: file.caption, from: session)
+        request.reply(ExtensionSendFile.Reply(name: name))
+      case ExtensionSpawn.method:
+        let spawn = try Self.checked(request.params(ExtensionSpawn.self))
+        request.reply(ExtensionSpawn.Reply(session: try await host.spawn(spawn, from: session)))
+      case ExtensionApprove.method:
+        request.reply(await host.approve(try request.params(ExtensionApprove.self), of: session))
+      case ExtensionStatus.method: request.reply(ExtensionStatus.Reply(text: try await host.status(of: session)))
+      case ExtensionApprovals.method:
+        request.reply(ExtensionApprovals.Reply(text: try await host.approvals(of: session)))
+      default: throw WireError(.methodNotFound, "there is no method \(request.method)")
+      }
+    } catch {
+      request.fail(error)
+    }
+  }
+
+  private static func checked(_ text: String) throws(WireError) -> String {
+    guard text.contains(where: { !$0.isWhitespace }) else { throw WireError(.invalidParams, "text: it is empty") }
+    guard text.utf8.count <= maximumTextLength else {
+      throw WireError(.invalidParams, "text: longer than \(ByteCount(maximumTextLength))")
+    }
+    return text
+  }
+
+  private static func checked(_ spawn: ExtensionSpawn) throws(WireError) -> ExtensionSpawn {
+    if let task = spawn.task { _ = try checked(task) }
+    guard (spawn.name ?? "").utf8.count <= maximumNameLength else {
+      throw WireError(.invalidParams, "name: longer than \(maximumNameLength) bytes")
+    }
+    return spawn
+  }
+}
