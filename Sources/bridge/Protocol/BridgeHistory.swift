@@ -67,11 +67,11 @@ package struct BridgeHistory: Sendable {
     }
     let limit = min(query.limit ?? limits.historyLimit, limits.historyLimit)
     let newest = candidates.suffix(max(1, limit))
-    let most = query.maxBytes ?? limits.maxHistoryResponseBytes
+    let maximumBytes = query.maxBytes ?? limits.maxHistoryResponseBytes
     var chosen = 0
     var size = 0
     for entry in newest.reversed() {
-      guard chosen == 0 || most <= 0 || size + entry.bytes <= most else { break }
+      guard chosen == 0 || maximumBytes <= 0 || size + entry.bytes <= maximumBytes else { break }
       chosen += 1
       size += entry.bytes
     }

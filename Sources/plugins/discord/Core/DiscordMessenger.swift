@@ -57,7 +57,7 @@ package actor DiscordMessenger: Plugin {
     capabilities.threads = true
     capabilities.directMessages = channels.servesElsewhere
     capabilities.presence = true
-    capabilities.maximumFileBytes = UploadLimits.most
+    capabilities.maximumFileBytes = UploadLimits.maximum
     capabilities.attachmentHosts = ["cdn.discordapp.com", "media.discordapp.net"]
     return capabilities
   }

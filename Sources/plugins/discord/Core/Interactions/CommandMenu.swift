@@ -5,7 +5,7 @@ internal import RelayWire
 /// Registers the commands where what is registered differs: in every server and for direct messages, or, on a machine
 /// without direct messages, in the servers of its channels. Machines that share a token register the same there.
 actor CommandMenu {
-  private static let tries = Tries(5, first: .seconds(5), factor: 3)
+  private static let tries = Tries(5, first: .seconds(5), multiplier: 3)
 
   private let rest: RESTClient
   private let channels: Channels
