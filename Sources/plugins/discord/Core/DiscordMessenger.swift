@@ -43,7 +43,9 @@ package actor DiscordMessenger: Plugin {
       rest.growth,
       log: { host.log("a growing message could not be changed: \($0.words)") })
     interactions = Interactions(host, rest, channels, taskScope)
-    menu = CommandMenu(rest, channels, log: { host.log($0) })
+    menu = CommandMenu(
+      asking: { [rest] route, body throws(RESTError) in try await rest.ask(route, body) }, channels,
+      log: { host.log($0) })
     uploads = UploadLimits(rest)
   }
 
