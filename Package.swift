@@ -336,7 +336,7 @@ let package = Package(
       name: "DrillTests",
       dependencies: [
         "ControlServer", "Drills", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel",
-        "RelayTransport", "RelayWire", "TestSupport",
+        "RelayStore", "RelayTransport", "RelayWire", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "BridgeProtocolTests", dependencies: ["BridgeProtocol", "RelayWire"], swiftSettings: strict),

@@ -1,5 +1,6 @@
 import AgentRuntime
 import FoundationEssentials
+import Glibc
 import PiRPC
 import RelayConcurrency
 import RelayLogging
@@ -197,6 +198,38 @@ extension Session {
       try await store.advance(one.key, StageChange(.dispatching(after: .after("e1"))), in: "s")
       _ = await session.enqueue(one)
       #expect(await outcome(of: one.key, events) == "completed")
+    }
+  }
+
+  @Test func `a message that was withdrawn too late is not given to the next agent when the last did not take it`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    // Says that it has the message, and its process, and nothing more.
+    let agent = try pi(
+      "--mode --session-id", before: "given = os.path.dirname(os.path.abspath(sys.argv[0])) + \"/given\"",
+      """
+      if c["type"] == "prompt":
+          with open(given, "a") as file: file.write(c["message"] + "\\n")
+          note = {"type": "extension_ui_request", "id": "n", "method": "notify", "message": str(os.getpid())}
+          say(note)
+          continue
+      answer(c, {"entries": [], "leafId": "e1"} if c["type"] == "get_entries" else {})
+      """, in: folder)
+    try await SessionFixture.run(agent: agent, in: folder) { session, events, store in
+      let one = prompt("one")
+      _ = try await store.accept(stored(one), state: nil)
+      _ = await session.enqueue(one)
+      var process: pid_t?
+      while process == nil, let event = await events.next() {
+        if case .notice(let text) = event { process = text.split(separator: " ").last.flatMap { pid_t($0) } }
+      }
+      #expect(try await store.stage(of: one.key) == .dispatching(session: "s", after: .after("e1")))
+      #expect(await session.withdraw(one.key) == .tooLate)
+      kill(try #require(process), SIGKILL)
+      #expect(await outcome(of: one.key, events) == "withdrawn")
+      #expect(try await store.stage(of: one.key) == .dropped)
+      #expect(try String(contentsOfFile: folder.path + "/given", encoding: .utf8) == "one\n")
     }
   }
 

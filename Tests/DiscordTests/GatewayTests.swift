@@ -47,9 +47,9 @@ import Testing
   @Test func `only what a person can resolve is told at once, and a lost session is begun anew after 1 to 5 seconds`() {
     for ending in [GatewayEnding.resume, .identify] {
       let told = ending.connectionEnding(random: 1)
-      #expect(!told.isRefusal && told.grace == .seconds(60) && told.leastPause == .zero)
+      #expect(!told.isRefusal && told.grace == .seconds(60) && told.minimumPause == .zero)
     }
-    let pauses = [0, 1].map { GatewayEnding.identifyLater.connectionEnding(random: $0).leastPause }
+    let pauses = [0, 1].map { GatewayEnding.identifyLater.connectionEnding(random: $0).minimumPause }
     #expect(pauses == [.seconds(1), .seconds(5)])
     #expect(GatewayEnding.fatal("no").connectionEnding(random: 0) == ConnectionEnding("no", isRefusal: true))
   }

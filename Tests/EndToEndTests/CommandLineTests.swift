@@ -119,6 +119,23 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a daemon that hangs is not waited for without limit, and the error names its process`() async throws {
+      try await RelayFixture.run { relay in
+        let pid = try await relay.status().pid
+        kill(pid, SIGSTOP)
+        let stop = try await relay.command("stop", "--timeout", "1")
+        kill(pid, SIGCONT)
+        expectError(
+          stop,
+          "pi-relayd: the daemon (pid \(pid)) has not stopped within 1 s. Its log: \(relay.home.daemonLog). "
+            + "Wait longer with: PI_RELAY_HOME=\(relay.home.path) \(Built.executable("pi-relayd")) stop --timeout 600. "
+            + "If it hangs, end it with: kill -9 \(pid)")
+      }
+      let wrong = try await relay("stop", "--timeout", "0")
+      #expect(wrong.exit == .exited(64))
+      #expect(wrong.errors.first == "Error: --timeout is a number of seconds, at least 1", "\(wrong.errors)")
+    }
+
     @Test func `a daemon of another version is told, with the way to replace it`() async throws {
       let upgrade = "PI_RELAY_HOME=\(home.path) \(Built.executable("pi-relayd")) upgrade"
       for (answer, detail) in [

@@ -40,19 +40,17 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `a message that was withdrawn too late is not given to the next agent when the last did not take it`()
-      async throws
-    {
+    @Test func `a message that is withdrawn while its agent hangs is not given to the next agent`() async throws {
       try await RelayFixture.run { relay in
         let session = try await talk(relay)
         let agent = try #require(session.pid)
         kill(agent, SIGSTOP)
         let typing = await relay.messenger.typing.count
         try await relay.messenger.say("never mind", id: "2")
-        // It has been given, and the agent is slow to begin.
+        // The daemon gives the message only once the agent has said where its transcript ends, which it does not.
         await relay.messenger.wait { $0.typing.count > typing }
         _ = try await relay.messenger.request(MessageDeleted(id: "2", conversation: Conversation(id: "c1")))
-        await relay.messenger.wait { messenger in messenger.messages.contains { $0.text.hasPrefix("🗑️") } }
+        await relay.messenger.waitForText("🗑️ The waiting message was withdrawn.")
         kill(agent, SIGKILL)
         let outcome = await relay.messenger.waitForOutcome(of: "2")
         let texts = await relay.messenger.texts()

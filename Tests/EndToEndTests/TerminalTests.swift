@@ -1,3 +1,4 @@
+import ControlServer
 import ProcessSupervision
 import RelayConcurrency
 import RelayHome
@@ -31,6 +32,18 @@ extension EndToEnd.Operation {
         // The daemon does not wait for a terminal that has left before it heard that its last message was shown.
         #expect(await relay.stop() == .exited(0))
         #expect(relay.log.allSatisfy { !$0.contains("not everything could be said") }, "\(relay.log)")
+      }
+    }
+
+    @Test(arguments: ["/quit", "/exit "]) func `a person leaves with a command as well`(farewell: String) async throws {
+      try await RelayFixture.run { relay in
+        let command = try await chat(relay) { line, type in
+          if line.contains("/quit or Ctrl-D leaves") { type(farewell) }
+        }
+        #expect(command.exit == .exited(0))
+        #expect(command.output.last?.hasSuffix("left") == true, "\(command.output)")
+        // The agent was given nothing.
+        #expect(try await relay.status().sessions.isEmpty)
       }
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PacedRequestTests {
   private let lane = RateLimits.Lane("send", place: "c")
-  private let requests = PacedRequests(RateLimits(most: 1_000, within: .seconds(1), spare: 0))
+  private let requests = PacedRequests(RateLimits(maximum: 1_000, within: .seconds(1), spare: 0))
 
   /// Answers with one failure after another, then with the number of the try.
   private func ask(_ failures: [RESTError], isRepeatable: Bool = true, within limit: Duration = .seconds(20)) async

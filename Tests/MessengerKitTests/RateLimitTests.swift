@@ -5,7 +5,7 @@ import Testing
   private let post = RateLimits.Lane("post", place: "1")
   private let edit = RateLimits.Lane("edit", place: "1")
   private let elsewhere = RateLimits.Lane("post", place: "2")
-  private var limits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
+  private var limits = RateLimits(maximum: 50, within: .milliseconds(1_150), spare: 15)
 
   @Test func `an empty bucket waits until it is full again, and other buckets do not`() {
     var limits = limits
@@ -44,9 +44,9 @@ import Testing
   }
 
   @Test func `limits that a service states apply in each place separately, beside those of its answers`() {
-    var limits = RateLimits(most: 30, within: .seconds(1), spare: 5) { lane in
+    var limits = RateLimits(maximum: 30, within: .seconds(1), spare: 5) { lane in
       guard lane.kind == "post" else { return [] }
-      return [SlidingWindow(most: 1, within: .seconds(1)), SlidingWindow(most: 3, within: .seconds(60))]
+      return [SlidingWindow(maximum: 1, within: .seconds(1)), SlidingWindow(maximum: 3, within: .seconds(60))]
     }
     for second in 0..<3 {
       #expect(limits.wait(for: post, now: .seconds(second)) == .zero)

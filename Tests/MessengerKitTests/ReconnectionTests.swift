@@ -20,7 +20,7 @@ import Testing
 
   @Test func `the pause that the service asks for is kept, and shortens no other`() {
     var reconnection = Reconnection(now: .zero, pauseAfterRefusal: .seconds(600))
-    let asked = ConnectionEnding("busy", leastPause: .seconds(3))
+    let asked = ConnectionEnding("busy", minimumPause: .seconds(3))
     let pauses = (0..<5).map { _ in reconnection.next(after: asked, lasted: nil, now: .zero, random: 0).pause }
     #expect(pauses == [3, 3, 3, 4, 8].map { .seconds($0) })
   }

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `a repeated key gets its receipt, or continues at the open part`() {
-    var progress = SendProgress<[String]>(most: 2)
+    var progress = SendProgress<[String]>(maximum: 2)
     #expect(progress.rest(of: "a") == nil && progress.receipt(of: "a") == nil)
     progress.sent("a", but: ["the end"])
     #expect(progress.rest(of: "a") == ["the end"])

@@ -28,7 +28,7 @@ import Testing
     marks.saw("1", in: "mine", keeping: ["mine"])
     for number in 0..<500 { marks.saw("\(number + 2)", in: "other-\(number)", keeping: ["mine"]) }
     #expect(marks["mine"] == "1")
-    #expect(marks.all.count == Watermarks.most)
+    #expect(marks.all.count == Watermarks.maximumConversations)
   }
 
   @Test func `after a gap nothing counts as seen until it was fetched`() {

@@ -189,6 +189,26 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.binding(of: place) == "s")
   }
 
+  @Test func `the messages of a removed instance end as their lives say`() async throws {
+    let store = try SQLiteStore(path: path)
+    let changes: [(String, StageChange?)] = [
+      ("waits", nil), ("is handled", StageChange(.handling)),
+      ("may have been given", StageChange(.dispatching(after: .empty))), ("runs", StageChange(.accepted)),
+    ]
+    for (id, change) in changes {
+      _ = try await store.accept(message(id), state: nil)
+      if let change { try await store.advance(message(id).key, change, in: "s") }
+    }
+    _ = try await store.accept(message("has run"), state: nil)
+    try await store.end(MessageEnd(of: message("has run").key, .ran))
+    try await store.forget(instance: "discord.default")
+    #expect(try await store.stage(of: message("waits").key) == .dropped)
+    for id in ["is handled", "may have been given", "runs"] {
+      #expect(try await store.stage(of: message(id).key) == .interrupted, "\(id)")
+    }
+    #expect(try await store.stage(of: message("has run").key) == .settled)
+  }
+
   @Test func `messages that ended long ago are removed, and no others`() async throws {
     let clock = Latched(1_000)
     let store = try SQLiteStore(path: path, now: { clock.value })

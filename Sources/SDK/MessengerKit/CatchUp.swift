@@ -1,7 +1,7 @@
 /// Missed messages of one conversation, fetched page by page.
 public struct CatchUp<Message: Sendable>: Sendable {
   /// The most messages of one conversation that are fetched. Of more, the newest are left out, and `isCut` says so.
-  public static var most: Int { 500 }
+  public static var maximumMessages: Int { 500 }
 
   /// The messages, oldest first.
   public private(set) var messages: [Message]
@@ -23,7 +23,7 @@ public struct CatchUp<Message: Sendable>: Sendable {
   ) async throws(Failure) {
     var all: [(mark: String, message: Message)] = []
     var last = watermark
-    while all.count < Self.most {
+    while all.count < Self.maximumMessages {
       let messages = try await page(last)
       let marked = messages.compactMap { message in mark(message).map { (mark: $0, message: message) } }
       all += marked
@@ -32,7 +32,7 @@ public struct CatchUp<Message: Sendable>: Sendable {
       }
       last = newest
     }
-    isCut = all.count >= Self.most
-    messages = all.sorted { isOlder($0.mark, $1.mark) }.prefix(Self.most).map(\.message)
+    isCut = all.count >= Self.maximumMessages
+    messages = all.sorted { isOlder($0.mark, $1.mark) }.prefix(Self.maximumMessages).map(\.message)
   }
 }

@@ -61,7 +61,7 @@ public struct DialogForm: Sendable, Equatable {
 
 /// Forms of open questions, for services that show a form only when somebody presses a button. The last 200 are kept, in memory.
 public final class OpenForms: Sendable {
-  private static let most = 200
+  private static let maximumForms = 200
   /// Newest last.
   private let forms = Locked<[(dialog: String, form: DialogForm)]>([])
 
@@ -72,7 +72,7 @@ public final class OpenForms: Sendable {
     guard dialog.wantsText else { return }
     forms.withLock { forms in
       forms.append((dialog.dialog, DialogForm(dialog)))
-      if forms.count > Self.most { forms.removeFirst() }
+      if forms.count > Self.maximumForms { forms.removeFirst() }
     }
   }
 

@@ -32,16 +32,16 @@ public struct RateLimits: Sendable {
   private var holdUntil: Duration = .zero
 
   /// - Parameters:
-  ///   - most: the most requests of all lanes within `window`.
+  ///   - maximum: the most requests of all lanes within `window`.
   ///   - window: the time in which they count.
   ///   - spare: the number of these requests that patient requests leave to others.
   ///   - stated: the limits of one lane that the service states beforehand, as one message a second in each chat; answers may name
   ///     others (`learned`).
   public init(
-    most: Int, within window: Duration, spare: Int,
+    maximum: Int, within window: Duration, spare: Int,
     stated: @escaping @Sendable (Lane) -> [SlidingWindow] = { _ in [] }
   ) {
-    all = SlidingWindow(most: most, within: window)
+    all = SlidingWindow(maximum: maximum, within: window)
     self.spare = spare
     self.stated = stated
   }

@@ -10,7 +10,7 @@ public struct ConnectionEnding: Error, Sendable, Equatable, CustomStringConverti
   /// connections now and then gets a minute or so.
   public var grace: Duration
   /// The pause that the service asks for before the next connection; longer ones follow from other rules.
-  public var leastPause: Duration
+  public var minimumPause: Duration
 
   public var description: String { words }
 
@@ -18,14 +18,14 @@ public struct ConnectionEnding: Error, Sendable, Equatable, CustomStringConverti
   ///   - words: worded to follow "not connected to …: ", or to stand alone.
   ///   - isRefusal: whether only a person can resolve it. Then `grace` counts for nothing.
   ///   - grace: the time without use before the person is told.
-  ///   - leastPause: the pause that the service asks for.
+  ///   - minimumPause: the pause that the service asks for.
   public init(
-    _ words: String, isRefusal: Bool = false, grace: Duration = .zero, leastPause: Duration = .zero
+    _ words: String, isRefusal: Bool = false, grace: Duration = .zero, minimumPause: Duration = .zero
   ) {
     self.words = words
     self.isRefusal = isRefusal
     self.grace = grace
-    self.leastPause = leastPause
+    self.minimumPause = minimumPause
   }
 }
 
@@ -90,7 +90,7 @@ public struct Reconnection: Sendable, Equatable {
     let pause = isFirst ? Self.firstPause * random : backoff.next(random: random)
     isFirst = false
     return Step(
-      pause: max(pause, ending.leastPause),
+      pause: max(pause, ending.minimumPause),
       report: now - awaySince >= ending.grace ? .problem(ending.words) : .nothing)
   }
 }

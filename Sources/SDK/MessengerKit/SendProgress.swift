@@ -11,13 +11,13 @@ public struct SendProgress<Rest: Sendable>: Sendable {
     case done(Receipt)
   }
 
-  private let most: Int
+  private let maximum: Int
   private var stages: [String: Stage] = [:]
   /// Oldest first.
   private var keys: [String] = []
 
-  /// - Parameter most: the number of sends that are remembered; the oldest are forgotten first.
-  public init(most: Int = 500) { self.most = most }
+  /// - Parameter maximum: the number of sends that are remembered; the oldest are forgotten first.
+  public init(maximum: Int = 500) { self.maximum = maximum }
 
   /// The receipt of a send that is done; `nil` for other keys.
   public func receipt(of key: String) -> Receipt? { if case .done(let receipt)? = stages[key] { receipt } else { nil } }
@@ -38,6 +38,6 @@ public struct SendProgress<Rest: Sendable>: Sendable {
 
   private mutating func note(_ stage: Stage, _ key: String) {
     if stages.updateValue(stage, forKey: key) == nil { keys.append(key) }
-    if keys.count > most { stages[keys.removeFirst()] = nil }
+    if keys.count > maximum { stages[keys.removeFirst()] = nil }
   }
 }

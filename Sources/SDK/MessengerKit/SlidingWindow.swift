@@ -1,14 +1,14 @@
 /// A limit of a number of events within a time. A pure value; times are since some fixed moment.
 public struct SlidingWindow: Sendable, Equatable {
-  private let most: Int
+  private let maximum: Int
   private let length: Duration
   private var times: [Duration] = []
 
   /// - Parameters:
-  ///   - most: the most events within `length`.
+  ///   - maximum: the most events within `length`.
   ///   - length: the length of the window, which slides with time.
-  public init(most: Int, within length: Duration) {
-    self.most = most
+  public init(maximum: Int, within length: Duration) {
+    self.maximum = maximum
     self.length = length
   }
 
@@ -17,7 +17,7 @@ public struct SlidingWindow: Sendable, Equatable {
   /// - Parameter spare: the number of events that remain possible after it.
   public mutating func wait(now: Duration, leaving spare: Int = 0) -> Duration {
     times.removeAll { now - $0 >= length }
-    let limit = max(1, most - spare)
+    let limit = max(1, maximum - spare)
     guard times.count >= limit else { return .zero }
     return times[times.count - limit] + length - now
   }

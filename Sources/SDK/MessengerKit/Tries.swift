@@ -2,21 +2,21 @@ internal import RelayTransport
 
 /// A number of tries with growing pauses between them.
 public struct Tries: Sendable, Equatable {
-  private let most: Int
+  private let count: Int
   private let first: Duration
-  private let factor: Int
-  private let longest: Duration
+  private let multiplier: Int
+  private let maximumPause: Duration
 
   /// - Parameters:
-  ///   - most: the number of tries, at least 1.
+  ///   - count: the number of tries, at least 1.
   ///   - first: the pause after the first try.
-  ///   - factor: the factor by which the pause grows after each further try.
-  ///   - longest: the longest pause.
-  public init(_ most: Int, first: Duration, factor: Int = 2, longest: Duration = .seconds(600)) {
-    self.most = most
+  ///   - multiplier: the factor by which the pause grows after each further try.
+  ///   - maximumPause: the longest pause.
+  public init(_ count: Int, first: Duration, multiplier: Int = 2, maximumPause: Duration = .seconds(600)) {
+    self.count = count
     self.first = first
-    self.factor = factor
-    self.longest = longest
+    self.multiplier = multiplier
+    self.maximumPause = maximumPause
   }
 
   /// Tries until there is a result.
@@ -28,10 +28,10 @@ public struct Tries: Sendable, Equatable {
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value?
   ) async throws -> Value? {
     var pause = first
-    for number in 1...most {
+    for number in 1...count {
       if let value = try await body() { return value }
-      if number < most { try await LoopClock.shared.sleep(for: pause) }
-      pause = min(pause * factor, longest)
+      if number < count { try await LoopClock.shared.sleep(for: pause) }
+      pause = min(pause * multiplier, maximumPause)
     }
     return nil
   }

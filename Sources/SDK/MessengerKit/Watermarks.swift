@@ -4,7 +4,7 @@ public import PluginSDK
 /// was written while nobody listened. A pure value.
 public struct Watermarks: Sendable {
   /// The most conversations that are remembered. Those with the oldest last messages are forgotten first.
-  public static let most = 200
+  public static let maximumConversations = 200
 
   /// The conversations with their marks, the one written in last at the end.
   public private(set) var all: [(conversation: String, message: String)] = []
@@ -48,7 +48,9 @@ public struct Watermarks: Sendable {
     guard !missed.contains(conversation), last.map({ isOlder($0, message) }) ?? true else { return }
     forget(conversation)
     all.append((conversation, message))
-    guard all.count > Self.most, let oldest = all.firstIndex(where: { !kept.contains($0.conversation) }) else { return }
+    guard all.count > Self.maximumConversations,
+      let oldest = all.firstIndex(where: { !kept.contains($0.conversation) })
+    else { return }
     all.remove(at: oldest)
   }
 

@@ -177,6 +177,8 @@ package struct Config: Sendable, Equatable {
     package var drain: Duration = .seconds(20)
     /// Sends a notice to conversations when the daemon stops.
     package var tellsConversations = false
+    /// The longest time that an orderly stop takes: agents and plugins end within less than a minute after draining.
+    package var maximumDuration: Duration { drain + .seconds(60) }
   }
 
   package struct DeliverySettings: Sendable, Equatable {

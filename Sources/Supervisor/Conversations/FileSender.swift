@@ -14,18 +14,20 @@ struct FileSender: Sendable {
   /// - Returns: false when it did not arrive; `nil` where there is nothing to send, or no way to.
   func send(_ image: PiImage, from tool: String) async -> Bool? {
     // It may be away for a moment.
-    guard let link = await delivery.holder.wait(), let most = link.capabilities.maximumFileBytes else { return nil }
+    guard let link = await delivery.holder.wait(), let maximumBytes = link.capabilities.maximumFileBytes else {
+      return nil
+    }
     let ending = image.mimeType.split(separator: "/").last.map(String.init) ?? "bin"
     let name = TextSanitizer.line(tool) + "." + TextSanitizer.line(ending, limit: 8)
     return await send(name, mime: image.mimeType, link) {
-      Data(base64Encoded: image.data).flatMap { $0.count <= most ? $0 : nil }
+      Data(base64Encoded: image.data).flatMap { $0.count <= maximumBytes ? $0 : nil }
     }
   }
 
   /// A long answer is easier to keep as a file; its messages are there already.
   func send(answer text: String) async {
-    guard let link = await delivery.holder.wait(), let most = link.capabilities.maximumFileBytes,
-      text.utf8.count <= most
+    guard let link = await delivery.holder.wait(), let maximumBytes = link.capabilities.maximumFileBytes,
+      text.utf8.count <= maximumBytes
     else { return }
     _ = await send("answer.md", mime: "text/markdown", link) { Data(text.utf8) }
   }

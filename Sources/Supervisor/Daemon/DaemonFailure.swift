@@ -18,6 +18,15 @@ struct DaemonFailure: Error, CustomStringConvertible {
       }
   }
 
+  /// The daemon has taken longer for its end than an orderly end takes, or than the caller waits.
+  init(notStoppedWithin limit: Duration, _ surroundings: CommandLineEnvironment) {
+    let pid = DaemonLock.holder(surroundings.home)
+    description =
+      "the daemon\(pid.map { " (pid \($0))" } ?? "") has not stopped within \(limit.forPeople). "
+      + "Its log: \(surroundings.home.daemonLog). Wait longer with: \(surroundings.command("stop --timeout 600"))"
+      + (pid.map { ". If it hangs, end it with: kill -9 \($0)" } ?? "")
+  }
+
   private static func otherVersion(_ detail: String, _ surroundings: CommandLineEnvironment) -> String {
     "the daemon that runs is of another version than this command, which is \(Product.version) (\(detail)). "
       + "Replace it with: \(surroundings.command("upgrade"))"

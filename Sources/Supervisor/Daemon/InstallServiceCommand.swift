@@ -15,9 +15,6 @@ struct InstallService: AsyncParsableCommand {
 
   @Flag(help: "Print the unit instead of installing it.") var print = false
 
-  /// Time systemd grants for stopping, in seconds, beyond the time for draining.
-  static let secondsAfterDrain: Int64 = 60
-
   func run() async throws {
     let surroundings = CommandLineEnvironment()
     let config: Config
@@ -30,7 +27,7 @@ struct InstallService: AsyncParsableCommand {
     }
     let unit = Self.unit(
       program: "\(surroundings.programs)/pi-relayd", home: surroundings.home.path,
-      stopSeconds: config.shutdown.drain.components.seconds + Self.secondsAfterDrain)
+      stopSeconds: config.shutdown.maximumDuration.components.seconds)
     if self.print { return Swift.print(unit, terminator: "") }
     // systemd's own test for whether it is what runs this machine (sd_booted).
     guard access("/run/systemd/system", F_OK) == 0 else {

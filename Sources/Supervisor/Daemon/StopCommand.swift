@@ -1,5 +1,7 @@
 import ArgumentParser
 internal import ControlServer
+import RelayConcurrency
+import RelayConfig
 internal import RelayHome
 import RelayTransport
 
@@ -7,14 +9,39 @@ struct Stop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Stop the daemon.", discussion: "Answers in progress get the time that `shutdown.drainSeconds` grants.")
 
+  @Option(
+    help: ArgumentHelp(
+      "How long to wait for the daemon's end; by default \"shutdown.drainSeconds\" and a minute more.",
+      valueName: "seconds"))
+  var timeout: Int?
+
+  func validate() throws {
+    if let timeout, timeout < 1 { throw ValidationError("--timeout is a number of seconds, at least 1") }
+  }
+
   func run() async throws {
-    for line in try await Self.stop(CommandLineEnvironment()) { print(line) }
+    for line in try await Self.stop(CommandLineEnvironment(), within: timeout.map { .seconds($0) }) { print(line) }
     print("pi-relayd has stopped.")
   }
 
-  /// Asks the daemon to stop and waits until it has. Answers what it left, in words.
+  /// Asks the daemon to stop and waits until it has.
+  ///
+  /// - Parameter limit: the time to wait; `nil` for the longest time that an orderly stop takes.
+  /// - Returns: the work that it left, in words.
   @discardableResult
-  static func stop(_ surroundings: CommandLineEnvironment) async throws -> [String] {
+  static func stop(_ surroundings: CommandLineEnvironment, within limit: Duration? = nil) async throws -> [String] {
+    // A configuration that cannot be read says nothing about the daemon that runs.
+    let reader = ConfigReader(environment: surroundings.environment)
+    let config = (try? reader.load(surroundings.home.configurationCandidates))?.config ?? Config()
+    let limit = limit ?? config.shutdown.maximumDuration
+    do {
+      return try await withDeadline(limit, clock: ContinuousClock()) { try await waitForStop(surroundings) }
+    } catch is DeadlineExceeded {
+      throw surroundings.fail(DaemonFailure(notStoppedWithin: limit, surroundings))
+    }
+  }
+
+  private static func waitForStop(_ surroundings: CommandLineEnvironment) async throws -> [String] {
     var parked: [String]?
     for round in 0..<rounds {
       guard let peer = surroundings.connect() else {

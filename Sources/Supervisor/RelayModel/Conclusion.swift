@@ -16,9 +16,9 @@ package enum Conclusion: Sendable, Hashable, Codable {
   case unavailable(mayHaveBeenTaken: Bool)
   /// The agent exited twice before it was seen to take it.
   case setAside(mayHaveBeenTaken: Bool)
-  /// The person stopped it, or its session was closed.
+  /// The person stopped it, its session was closed, or its messenger is gone for good.
   case aborted(mayHaveBeenTaken: Bool)
-  /// The person took it back in time, or its messenger is gone for good.
+  /// The person took it back in time.
   case withdrawn
   /// The person took it back too late, as it seemed, and the agent did not take it after all.
   case notTaken

@@ -29,6 +29,7 @@ extension MessageLifecycle {
       evidence.isWithdrawn && !evidence.mayHaveBeenTaken ? ending(.withdrawn) : to(.received)
     case (.received, .refused): ending(.refused)
     case (.received, .withdrawn): evidence.mayHaveBeenTaken ? tooLate() : ending(.withdrawn)
+    case (.received, .aborted): aborted()
     case (.received, .enqueued): to(.queued)
     case (.received, .queueFull):
       evidence.isAdmitted || evidence.mayHaveBeenTaken ? to(.queued) : ending(.refused)

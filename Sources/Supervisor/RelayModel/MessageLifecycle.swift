@@ -111,6 +111,16 @@ package struct MessageLifecycle: Sendable, Hashable, Codable {
     }
   }
 
+  /// The end of a message that is stored in this stage, and whose messenger is gone for good.
+  ///
+  /// - Returns: `nil` when the message has ended.
+  package static func conclusion(ofAbandoned stage: MessageStage) -> Conclusion? {
+    var life = MessageLifecycle(restoring: stage, isWithdrawn: false)
+    life.take(.foundAfterRestart)
+    life.take(.aborted)
+    return life.conclusion
+  }
+
   /// Indicates that an edit reaches the agent.
   package var isEditable: Bool {
     switch state {

@@ -143,14 +143,21 @@ extension SQLiteStore {
     }
   }
 
-  /// Forgets an instance that will not return: its messages and unfinished sends are dropped.
+  /// Forgets an instance that will not return: its messages end, and its unfinished sends are dropped. No end is kept to be
+  /// reported: nobody is left to take the report.
   package func forget(instance: String) async throws {
     let time = now()
     try await commits.write { connection in
       let instance = SQLiteConnection.Value.text(instance)
-      try connection.run(
-        "UPDATE message SET stage = ?3, endedAt = ?2 WHERE instance = ?1 AND endedAt IS NULL", instance,
-        .real(time), .integer(MessageStage.dropped.code))
+      let stages: [MessageStage] = [
+        .received, .handling, .dispatching(session: "", after: .unknown), .accepted(session: ""),
+      ]
+      for stage in stages {
+        guard let end = MessageLifecycle.conclusion(ofAbandoned: stage) else { continue }
+        try connection.run(
+          "UPDATE message SET stage = ?4, endedAt = ?2 WHERE instance = ?1 AND stage = ?3 AND endedAt IS NULL",
+          instance, .real(time), .integer(stage.code), .integer(end.stage.code))
+      }
       try connection.run("UPDATE message SET body = NULL WHERE instance = ? AND body IS NOT NULL", instance)
       try connection.run(
         """

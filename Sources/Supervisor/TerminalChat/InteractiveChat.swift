@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import RelayConcurrency
 import RelayTransport
+import RelayWire
 
 /// Chat with somebody at a terminal.
 package struct InteractiveChat {
@@ -29,7 +30,7 @@ package struct InteractiveChat {
       StandardError.say("pi-relayd: \(error)")
       return true
     }
-    screen.say("pi-relay chat: write to the agent; /help shows commands, Ctrl-C interrupts, Ctrl-D leaves.")
+    screen.say("pi-relay chat: write to the agent; /help shows commands, Ctrl-C interrupts, /quit or Ctrl-D leaves.")
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await connection.run(reconnects: true) }
       group.addTask {
@@ -40,6 +41,7 @@ package struct InteractiveChat {
             guard screen.isWorking else { return }
             await say("/stop", connection, screen)
           case .line(let line):
+            if Self.isFarewell(line) { return }
             guard !line.isEmpty else { continue }
             await say(line, connection, screen)
             screen.complete(with: await connection.completions("/"))
@@ -52,6 +54,11 @@ package struct InteractiveChat {
       await screen.end()
     }
     return false
+  }
+
+  /// Tells whether a line ends the chat.
+  private static func isFarewell(_ line: String) -> Bool {
+    ["/quit", "/exit"].contains(line.trimmingWhitespace())
   }
 
   private func say(_ line: String, _ connection: ChatConnection, _ screen: TerminalScreen) async {

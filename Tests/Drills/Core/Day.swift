@@ -68,7 +68,7 @@ package struct Day: Sendable {
       try await say(line, messenger)
       waitingFor.append(line)
       if line.isFollowed, line.number < lines.count - 1 { continue }
-      for line in waitingFor { try await finish(line, messenger) }
+      try await finish(waitingFor, with: messenger)
       waitingFor = []
     }
   }
@@ -100,27 +100,47 @@ package struct Day: Sendable {
     }
   }
 
-  func finish(_ line: Line, _ messenger: FakeMessenger) async throws {
-    // The agent may ask something, and we whether a message is to run again.
-    while await messenger.outcomes[line.tag] == nil {
+  /// Waits until these messages, and the replies to questions about them, have ended.
+  func finish(_ lines: [Line], with messenger: FakeMessenger) async throws {
+    var replies: [String] = []
+    for line in lines { replies += try await finish(line.tag, pressing: line.number % 2 == 0, messenger) }
+    // A reply that comes after its question was withdrawn is a message like any other. It may wait behind each of them.
+    for reply in replies { _ = try await finish(reply, pressing: true, messenger) }
+  }
+
+  /// Answers each question that is asked until a message has ended: the agent's, and ours whether to run it again.
+  ///
+  /// - Parameter pressing: presses buttons, where there are some, in place of replies.
+  /// - Returns: the replies, which may not have ended.
+  private func finish(_ id: String, pressing: Bool, _ messenger: FakeMessenger) async throws -> [String] {
+    var replies: [String] = []
+    while await messenger.outcomes[id] == nil {
       try Task.checkCancellation()
-      await messenger.wait { $0.outcomes[line.tag] != nil || $0.openQuestion(line.tag) != nil }
-      if let question = await messenger.openQuestion(line.tag) {
-        if line.number % 2 == 0, let button = question.buttons?.first?.first?.id {
-          try await insist { try await messenger.press(button, id: line.tag + question.id, in: conversation) }
-          await messenger.wait { $0.outcomes[line.tag] != nil || $0.openQuestion(line.tag)?.id != question.id }
-        } else {
-          let reply = "\(line.tag)r\(question.id)"
-          try await insist { try await messenger.say("2", id: reply, in: conversation) }
-          await messenger.wait { $0.outcomes[reply] != nil }
+      await messenger.wait { $0.outcomes[id] != nil || $0.openQuestion(id, in: conversation) != nil }
+      guard let question = await messenger.openQuestion(id, in: conversation) else { continue }
+      if pressing, let button = question.buttons?.first?.first?.id {
+        try await insist { try await messenger.press(button, id: id + question.id, in: conversation) }
+        await messenger.wait {
+          $0.outcomes[id] != nil || $0.openQuestion(id, in: conversation)?.id != question.id
+        }
+      } else {
+        let reply = "\(id)r\(question.id)"
+        replies.append(reply)
+        try await insist { try await messenger.say("2", id: reply, in: conversation) }
+        // The message may wait for a newer question, and the reply behind the message.
+        await messenger.wait {
+          $0.outcomes[reply] != nil || $0.openQuestion(id, in: conversation)?.id != question.id
         }
       }
     }
+    return replies
   }
 }
 
 extension FakeMessenger {
-  fileprivate func openQuestion(_ tag: String) -> Shown? {
-    questions.last { $0.text.contains(tag) }
+  /// The question about a message, or else one that names no message of the day: it is about a reply.
+  fileprivate func openQuestion(_ id: String, in conversation: String) -> Shown? {
+    questions.last { $0.text.contains(id) }
+      ?? questions.last { $0.conversation == conversation && !$0.text.contains("<\(conversation).") }
   }
 }

@@ -180,9 +180,7 @@ private struct Step {
       try await KillDrill.kill(Victim.messenger.programs, of: relay, unless: .seconds(1))
     case .jump(let hours): clock.shift(bySeconds: hours * 3_600)
     case .settle:
-      for (conversation, line) in script.withLock({ $0.all }) {
-        try await Day(conversation, lines: []).finish(line, messenger)
-      }
+      for day in script.withLock({ $0.days }) { try await day.finish(day.lines, with: messenger) }
     }
   }
 

@@ -117,7 +117,7 @@ package struct SoakDrill: Sendable {
       let kind: Day.Kind = index % 5 == 4 ? .tool : .words
       let line = Day.Line(number: index, kind: kind, tag: "<c\(number).\(index)>", isFollowed: false)
       try await day.say(line, relay.messenger)
-      try await day.finish(line, relay.messenger)
+      try await day.finish([line], with: relay.messenger)
       index += 1
       // The load: people write now and then.
       try await Task.sleep(for: .milliseconds(Int.random(in: 500...5_000)))

@@ -15,7 +15,8 @@ struct Backfill: Sendable {
       isOlder: { Snowflake.isOlder($0, than: $1) }
     ) { last throws(RESTError) in try await rest.ask(.messages(in: channel, after: last)).list }
     if missed.isCut {
-      log("channel \(channel): more than \(CatchUp<JSONValue>.most) messages were missed; later ones are left out")
+      let maximum = CatchUp<JSONValue>.maximumMessages
+      log("channel \(channel): more than \(maximum) messages were missed; later ones are left out")
     }
     return try await completed(missed.messages, in: channel)
   }

@@ -36,7 +36,7 @@ extension DiscordMessenger {
     }
   }
 
-  private static let fetching = Tries(8, first: .seconds(1), longest: .seconds(30))
+  private static let fetching = Tries(8, first: .seconds(1), maximumPause: .seconds(30))
 
   private func fetch(_ channel: String, after watermark: String) async throws {
     guard let missed = try await missed(channel, after: watermark) else { return }

@@ -96,7 +96,7 @@ extension DiscordMessenger {
 
   package func sendFile(_ request: FileSend) async throws -> Receipt {
     let outgoing = OutgoingFile(request)
-    if outgoing.size > UploadLimits.least {
+    if outgoing.size > UploadLimits.minimum {
       let limit: Int
       do { limit = try await uploads.limit(in: request.conversation) } catch { throw error.asDeliveryFailure }
       try outgoing.check(limit: limit, at: "Discord")

@@ -43,7 +43,9 @@ package actor DiscordMessenger: Plugin {
       rest.growth,
       log: { host.log("a growing message could not be changed: \($0.words)") })
     interactions = Interactions(host, rest, channels, taskScope)
-    menu = CommandMenu(rest, channels, log: { host.log($0) })
+    menu = CommandMenu(
+      asking: { [rest] route, body throws(RESTError) in try await rest.ask(route, body) }, channels,
+      log: { host.log($0) })
     uploads = UploadLimits(rest)
   }
 
@@ -57,7 +59,7 @@ package actor DiscordMessenger: Plugin {
     capabilities.threads = true
     capabilities.directMessages = channels.servesElsewhere
     capabilities.presence = true
-    capabilities.maximumFileBytes = UploadLimits.most
+    capabilities.maximumFileBytes = UploadLimits.maximum
     capabilities.attachmentHosts = ["cdn.discordapp.com", "media.discordapp.net"]
     return capabilities
   }

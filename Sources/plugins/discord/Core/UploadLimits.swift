@@ -3,8 +3,8 @@ internal import RelayWire
 
 /// How large a file may be where it goes: servers that are paid for take more.
 actor UploadLimits {
-  static let least = 10 << 20
-  static let most = 100 << 20
+  static let minimum = 10 << 20
+  static let maximum = 100 << 20
 
   private let rest: RESTClient
   private var tiers: [String: Int] = [:]
@@ -18,12 +18,12 @@ actor UploadLimits {
 
   /// In bytes.
   func limit(in channel: String) async throws(RESTError) -> Int {
-    guard let guild = try await rest.ask(.channel(channel))["guild_id"]?.stringValue else { return Self.least }
+    guard let guild = try await rest.ask(.channel(channel))["guild_id"]?.stringValue else { return Self.minimum }
     if tiers[guild] == nil { learn(guild: try await rest.ask(.guild(guild))) }
     return switch tiers[guild] {
     case 2: 50 << 20
-    case 3: Self.most
-    default: Self.least
+    case 3: Self.maximum
+    default: Self.minimum
     }
   }
 }

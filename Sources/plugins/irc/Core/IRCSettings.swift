@@ -4,7 +4,7 @@ internal import RelayHTTP
 
 /// The plugin's part of relay.yaml; docs/irc.md says what each setting means.
 struct IRCSettings: Decodable, Sendable {
-  var server: String
+  var server: String?
   var port: Int?
   var tls: Bool?
   var trust: String?
@@ -26,7 +26,7 @@ struct IRCSettings: Decodable, Sendable {
 
   var connection: LineConnection.Request {
     .init(
-      host: server, port: port ?? (tls == false ? 6_667 : 6_697), usesTLS: tls != false, trust: trust,
+      host: server ?? "", port: port ?? (tls == false ? 6_667 : 6_697), usesTLS: tls != false, trust: trust,
       proxySetting: proxy, probe: "PING :alive")
   }
 
@@ -34,7 +34,7 @@ struct IRCSettings: Decodable, Sendable {
   init(checked config: JSONValue) throws {
     self = try config.settings(as: Self.self)
     var problems = ConfigurationProblems()
-    problems.require(!server.isEmpty && !server.contains { " /@?#".contains($0) }, "server", "is no name of a server")
+    problems.require(server?.wholeMatch(of: /[^ \/@?#]+/) != nil, "server", "must be a host name, as irc.libera.chat")
     for (path, word) in [("nick", nick), ("account", account), ("password", password)] {
       problems.require(
         word.map { !$0.isEmpty && !$0.contains(where: \.isWhitespace) } ?? true, path, "is empty or holds blanks")

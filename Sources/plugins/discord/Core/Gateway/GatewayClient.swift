@@ -146,7 +146,7 @@ actor GatewayClient {
     if limit?["remaining"]?.intValue == 0, let wait = limit?["reset_after"]?.doubleValue {
       let pause = Duration.seconds(wait / 1_000)
       throw ConnectionEnding(
-        "no further connection is allowed for \(pause.forPeople): this token has used up today's", leastPause: pause)
+        "no further connection is allowed for \(pause.forPeople): this token has used up today's", minimumPause: pause)
     }
     if let url = answer["url"]?.stringValue { return url }
     throw ConnectionEnding("Discord cannot be asked for its gateway: it did not say where the gateway is")

@@ -41,7 +41,7 @@ enum GatewayEnding: Equatable {
     let words = "Discord ends every connection to its gateway at once"
     return switch self {
     case .resume, .identify: ConnectionEnding(words, grace: .seconds(60))
-    case .identifyLater: ConnectionEnding(words, grace: .seconds(60), leastPause: .seconds(1 + 4 * random))
+    case .identifyLater: ConnectionEnding(words, grace: .seconds(60), minimumPause: .seconds(1 + 4 * random))
     case .fatal(let words): ConnectionEnding(words, isRefusal: true)
     }
   }

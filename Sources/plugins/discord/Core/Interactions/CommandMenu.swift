@@ -5,18 +5,23 @@ internal import RelayWire
 /// Registers the commands where what is registered differs: in every server and for direct messages, or, on a machine
 /// without direct messages, in the servers of its channels. Machines that share a token register the same there.
 actor CommandMenu {
-  private static let tries = Tries(5, first: .seconds(5), factor: 3)
+  private static let tries = Tries(5, first: .seconds(5), multiplier: 3)
 
-  private let rest: RESTClient
+  typealias Ask = @Sendable (Route, JSONValue?) async throws(RESTError) -> JSONValue
+
+  private let ask: Ask
   private let channels: Channels
   private let log: @Sendable (String) -> Void
   private var menu: JSONValue?
+  /// The number of menus so far: a registration of an earlier one counts for nothing.
+  private var version = 0
   private var application: String?
   private var done: Set<String> = []
   private var underWay: Set<String> = []
 
-  init(_ rest: RESTClient, _ channels: Channels, log: @escaping @Sendable (String) -> Void) {
-    self.rest = rest
+  /// - Parameter ask: asks Discord's interface.
+  init(asking ask: @escaping Ask, _ channels: Channels, log: @escaping @Sendable (String) -> Void) {
+    self.ask = ask
     self.channels = channels
     self.log = log
   }
@@ -24,6 +29,7 @@ actor CommandMenu {
   /// The commands are these from now on.
   func set(_ commands: [CommandsChanged.Command]) async {
     menu = .array(commands.map(Self.command))
+    version += 1
     done = []
     // Cancelled: the plugin is ending.
     _ = try? await Self.tries.run { await registerEverywhere() ? () : nil }
@@ -54,7 +60,10 @@ actor CommandMenu {
   func joined(_ guild: String) async {
     guard menu != nil, !done.contains(guild), underWay.insert(guild).inserted else { return }
     defer { underWay.remove(guild) }
-    do { try await register(in: guild) } catch {
+    do {
+      // The menu may change meanwhile.
+      while !done.contains(guild) { try await register(in: guild) }
+    } catch {
       tell(error, "the commands could not be registered in server \(guild)")
     }
   }
@@ -67,7 +76,7 @@ actor CommandMenu {
     guard channels.servesElsewhere else { return try await channels.servers().sorted() }
     var all: [String] = []
     while true {
-      guard case .array(let page) = try await rest.ask(.guilds(after: all.last ?? "0")) else { return all }
+      guard case .array(let page) = try await ask(.guilds(after: all.last ?? "0"), nil) else { return all }
       all += page.compactMap { $0["id"]?.stringValue }
       if page.count < 200 { return all }
     }
@@ -75,21 +84,22 @@ actor CommandMenu {
 
   private func register(in guild: String?) async throws(RESTError) {
     guard var menu else { return }
+    let version = version
     let application = try await applicationID()
     if guild == nil, case .array(let commands) = menu {
       // In guilds they are registered by themselves, at once; these are for direct messages with the bot.
       menu = .array(commands.map { $0.setting("contexts", [1]) })
     }
-    let present = try await rest.ask(.commands("GET", of: application, in: guild))
+    let present = try await ask(.commands("GET", of: application, in: guild), nil)
     if Self.essence(present) != Self.essence(menu) {
-      _ = try await rest.ask(.commands("PUT", of: application, in: guild), menu)
+      _ = try await ask(.commands("PUT", of: application, in: guild), menu)
     }
-    if let guild { done.insert(guild) }
+    if let guild, version == self.version { done.insert(guild) }
   }
 
   private func applicationID() async throws(RESTError) -> String {
     if let application { return application }
-    guard let id = try await rest.ask(.application)["id"]?.stringValue else {
+    guard let id = try await ask(.application, nil)["id"]?.stringValue else {
       throw .unanswered("it did not name the application of this bot")
     }
     application = id

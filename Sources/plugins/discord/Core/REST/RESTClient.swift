@@ -34,9 +34,9 @@ actor RESTClient {
   /// Fifty requests a second, counted over somewhat more than a second: requests that go out evenly may arrive in a
   /// bunch.
   /// https://discord.com/developers/docs/topics/rate-limits
-  static let defaultLimits = RateLimits(most: 50, within: .milliseconds(1_150), spare: 15)
+  static let defaultLimits = RateLimits(maximum: 50, within: .milliseconds(1_150), spare: 15)
   /// Discord bans an address at 10,000 invalid answers: 401, 403 and 429.
-  static let invalidLimit = SlidingWindow(most: 5_000, within: .seconds(600))
+  static let invalidLimit = SlidingWindow(maximum: 5_000, within: .seconds(600))
   private static let userAgent = "DiscordBot (https://github.com/pi-relay/pi-relay, 0.1.0)"
 
   nonisolated let settings: Settings
