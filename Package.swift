@@ -67,6 +67,10 @@ let package = Package(
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+    // Which tool calls wait for a person, and how such a call ends: pure values without clock, store or process.
+    .target(
+      name: "Approvals", dependencies: ["RelayModel", "RelayText", "RelayWire"], path: "Sources/Supervisor/Approvals",
+      swiftSettings: strict),
     .systemLibrary(
       name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(
@@ -335,6 +339,9 @@ let package = Package(
         "RelayWire", "TestSupport", "pi-bridge",
       ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "ApprovalsTests", dependencies: ["Approvals", "RelayModel", "RelayText", "RelayWire"], swiftSettings: strict
+    ),
     .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
