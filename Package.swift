@@ -67,13 +67,17 @@ let package = Package(
     // MARK: Supervisor
     .target(
       name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+    // Which tool calls wait for a person, and how such a call ends: pure values without clock, store or process.
+    .target(
+      name: "Approvals", dependencies: ["RelayModel", "RelayText", "RelayWire"], path: "Sources/Supervisor/Approvals",
+      swiftSettings: strict),
     .systemLibrary(
       name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
       name: "RelayConfig",
-      dependencies: ["CYAML", "RelayConcurrency", "RelayText", "RelayWire"],
+      dependencies: ["Approvals", "CYAML", "RelayConcurrency", "RelayText", "RelayWire"],
       path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
@@ -348,6 +352,9 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
+      name: "ApprovalsTests", dependencies: ["Approvals", "RelayModel", "RelayText", "RelayWire"], swiftSettings: strict
+    ),
+    .testTarget(
       name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
@@ -493,7 +500,8 @@ let package = Package(
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "RelayConfigTests", dependencies: ["RelayConcurrency", "RelayConfig", "RelayWire"], swiftSettings: strict),
+      name: "RelayConfigTests", dependencies: ["Approvals", "RelayConcurrency", "RelayConfig", "RelayWire"],
+      swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
       dependencies: [
