@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { activate } from "../../../extension/index.js";
+import { FakeDaemon } from "./fake-daemon.js";
+import { FakePi } from "./fake-pi.js";
+import { ManualClock } from "./manual-clock.js";
+
+/**
+ * A stand-in of pi with the extension in it, and a stand-in of the daemon, in a folder of their own.
+ * @param {import("node:test").TestContext} t
+ * @param {{ child?: boolean, env?: object, pi?: object }} [options]
+ */
+export function scene(t, { child = false, env = {}, pi: about = {} } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "pi-relay-"));
+  const path = join(folder, "control.sock");
+  const daemon = new FakeDaemon(path);
+  const clock = new ManualClock();
+  const pi = new FakePi(about);
+  const environment = { HOME: folder, PI_RELAY_SOCKET: path, ...(child ? { PI_RELAY_SESSION: "s1" } : {}), ...env };
+  activate(pi, { env: environment, clock, random: () => 0.5 });
+  t.after(async () => {
+    await pi.emit("session_shutdown", { reason: "quit" });
+    await daemon.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const greeting = child ? "extension.hello" : "session.attach";
+  const one = {
+    folder,
+    path,
+    daemon,
+    clock,
+    pi,
+    /** Starts the daemon, then pi, and waits for the greeting and the tools. */
+    async connect() {
+      await daemon.start();
+      await pi.emit("session_start", { reason: "startup" });
+      const greeted = await daemon.next(greeting);
+      await one.isConnected();
+      return greeted;
+    },
+    /** Waits until the extension has taken the answer to its greeting: it answers requests in order. */
+    async isConnected() {
+      await daemon.request("no.such.method", {});
+      if (!child) await pi.until(() => pi.status === "relay: api on box");
+    },
+    /** Kills the daemon and waits until the extension has noticed. */
+    async loseDaemon() {
+      await daemon.stop();
+      if (!child) await pi.until(() => pi.status !== "relay: api on box" && !pi.status.includes("waits"));
+    },
+    /** Starts the daemon again and lets the time of the next attempt come. */
+    async returnDaemon() {
+      await daemon.start();
+      clock.advance(60_000);
+      const greeted = await daemon.next(greeting);
+      await one.isConnected();
+      return greeted;
+    },
+  };
+  return one;
+}
