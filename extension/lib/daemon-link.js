@@ -32,7 +32,6 @@ export class DaemonLink {
   /** Counts connections, so that a late event of an earlier one is ignored. */
   #round = 0;
   #connectedAt = 0;
-  #wasConnected = false;
   /** @type {(() => void) | undefined} */
   #cancelRetry;
   /** @type {(() => void) | undefined} */
@@ -159,7 +158,6 @@ export class DaemonLink {
     }
     if (round !== this.#round) return;
     this.#connectedAt = this.#clock.now();
-    this.#wasConnected = true;
     this.#set("connected", "");
     for (const arrived of [...this.#awaited]) arrived();
   }
@@ -168,7 +166,7 @@ export class DaemonLink {
   #lost(reason) {
     this.#connection = undefined;
     if (this.isConnected && this.#clock.now() - this.#connectedAt >= workingTime) this.#backoff.reset();
-    this.#wait("away", this.#wasConnected ? reason : "the daemon is not running", false);
+    this.#wait("away", reason, false);
   }
 
   /**

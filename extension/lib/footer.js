@@ -8,6 +8,8 @@ const announcementInterval = 60_000;
 export class Footer {
   /** @type {string | undefined} */
   #waiting;
+  /** @type {string | undefined} */
+  #shown;
   #isLossAnnounced = false;
   #hasConnected = false;
   /** @type {Map<string, number>} */
@@ -43,7 +45,10 @@ export class Footer {
   show() {
     if (!this.#session.isEntered) return;
     const { ui, hasUI } = this.#session.context();
-    if (hasUI) ui.setStatus(key, this.#settings().showStatus ? this.text() : undefined);
+    const text = this.#settings().showStatus ? this.text() : undefined;
+    if (!hasUI || text === this.#shown) return;
+    this.#shown = text;
+    ui.setStatus(key, text);
   }
 
   text() {

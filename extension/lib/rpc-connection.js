@@ -63,7 +63,7 @@ export class RpcConnection {
     socket.on("data", (chunk) => {
       if (!this.#isClosed) reader.push(chunk);
     });
-    socket.on("error", (error) => this.close(error.message));
+    socket.on("error", (error) => this.close(reasonOf(error)));
     socket.on("close", () => this.close("the daemon closed the connection"));
   }
 
@@ -206,5 +206,16 @@ export class RpcConnection {
       line = JSON.stringify({ jsonrpc: "2.0", id, error: { code: errorCodes.internal, message: "the answer is longer than 1 MiB" } });
     }
     this.#outgoing.send(`${line}\n`);
+  }
+}
+
+/** @param {Error & { code?: string }} error of a socket */
+function reasonOf(error) {
+  switch (error.code) {
+    case "ECONNREFUSED":
+    case "ENOENT": return "the daemon is not running";
+    case "ECONNRESET":
+    case "EPIPE": return "the daemon closed the connection";
+    default: return error.message;
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync, linkSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { Happenings } from "./happenings.js";
 
@@ -22,16 +23,25 @@ export class FakeDaemon extends Happenings {
   }
 
   async start() {
+    rmSync(this.path, { force: true });
     this.#server = createServer((socket) => this.#accept(socket));
     await new Promise((resolve, reject) => this.#server.once("error", reject).listen(this.path, resolve));
   }
 
-  /** Ends as a process that was killed: connections break. */
+  /** Ends as a process that stops in order: the socket goes with it. */
   async stop() {
     for (const socket of this.sockets) socket.destroy();
     this.sockets = [];
     if (this.#server) await new Promise((resolve) => this.#server.close(resolve));
     this.#server = undefined;
+  }
+
+  /** Ends as a process that was killed: connections break, and the socket stays without anybody behind it. */
+  async kill() {
+    const kept = `${this.path}.kept`;
+    linkSync(this.path, kept);
+    await this.stop();
+    if (!existsSync(this.path)) renameSync(kept, this.path);
   }
 
   get socket() {

@@ -174,6 +174,7 @@ export class FakePi extends Happenings {
 
   setSessionName(name) {
     this.name = name;
+    this.happened();
     void this.emit("session_info_changed", { name });
   }
 

@@ -19,7 +19,10 @@ export function scene(t, { child = false, env = {}, pi: about = {} } = {}) {
   const pi = new FakePi(about);
   const environment = { HOME: folder, PI_RELAY_SOCKET: path, ...(child ? { PI_RELAY_SESSION: "s1" } : {}), ...env };
   activate(pi, { env: environment, clock, random: () => 0.5 });
+  // pi's own input keeps its process running; the extension must not.
+  const running = setInterval(() => {}, 60_000);
   t.after(async () => {
+    clearInterval(running);
     await pi.emit("session_shutdown", { reason: "quit" });
     await daemon.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -46,7 +49,7 @@ export function scene(t, { child = false, env = {}, pi: about = {} } = {}) {
     },
     /** Kills the daemon and waits until the extension has noticed. */
     async loseDaemon() {
-      await daemon.stop();
+      await daemon.kill();
       if (!child) await pi.until(() => pi.status !== "relay: api on box" && !pi.status.includes("waits"));
     },
     /** Starts the daemon again and lets the time of the next attempt come. */
