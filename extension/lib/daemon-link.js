@@ -126,7 +126,7 @@ export class DaemonLink {
     const obstacle = socketObstacle(this.path);
     if (obstacle) return this.#wait("away", obstacle.text, obstacle.missing);
     const round = (this.#round += 1);
-    this.#set("connecting", "connecting");
+    this.#set("connecting", this.state === "away" || this.state === "refused" ? this.reason : "it is not connected yet");
     const socket = createConnection(this.path);
     // pi must be able to exit while it is connected.
     socket.unref();

@@ -4,7 +4,7 @@ const maximumExpected = 200;
 /**
  * `interactive`: typed in the terminal. `relay`: sent by the daemon with the command `command`. `extension`: by another extension.
  * @typedef {{ source: "interactive" | "relay" | "extension", command?: number | string, isCertain: boolean }} Origin
- * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, command?: number | string, started?: () => void }} Expected
+ * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, command?: number | string, beginsRun?: boolean, started?: () => void }} Expected
  */
 
 /** Remembers which messages the terminal and the daemon gave to pi, and tells where a message that a run takes came from. */
@@ -33,7 +33,7 @@ export class MessageOrigins {
   /**
    * Takes the message that a run has taken out of what is outstanding.
    *
-   * Texts are compared, steering first, as pi takes it first. pi expands templates that are typed in the terminal, so that no
+   * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that are typed in the terminal, so that no
    * text is equal: such a message is of the terminal if anything of the terminal is outstanding. The origin is not certain where
    * a message of the other source is outstanding that could be meant.
    * @param {string} text
@@ -41,7 +41,7 @@ export class MessageOrigins {
    */
   taken(text) {
     const equal = this.#expected.filter((one) => one.text === text);
-    const exact = equal.find((one) => one.behavior === "steer") ?? equal[0];
+    const exact = equal.find((one) => one.beginsRun) ?? equal.find((one) => one.behavior === "steer") ?? equal[0];
     if (exact) return this.#take(exact, equal.every((one) => one.source === exact.source));
     const terminal = this.#expected.find((one) => one.source === "interactive");
     const relay = this.#expected.find((one) => one.source === "relay");

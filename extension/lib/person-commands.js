@@ -5,6 +5,8 @@ import { socketObstacle } from "./socket-path.js";
 
 /** The time for a command of `pi-relayd`, in milliseconds. */
 const programLimit = 60_000;
+/** The time for an answer that a command can do without, in milliseconds. */
+const shortLimit = 5_000;
 
 /** The commands `/relay`, `/pidash`, `/bridge:status` and `/bridge:ping`, for the person at pi's terminal. */
 export class PersonCommands {
@@ -100,9 +102,12 @@ export class PersonCommands {
     return ["pi-relay:", ...lines, `socket: ${link.path}`].join("\n");
   }
 
-  /** @param {string} method @returns {Promise<string>} with a line end before it, or nothing without a connection */
+  /**
+   * @param {string} method
+   * @returns {Promise<string>} the daemon's text with a line end before it, or nothing without a connection
+   */
   async #ifConnected(method) {
-    return this.#session.link.isConnected ? `\n${await this.#ask(method, {})}` : "";
+    return this.#session.link.isConnected ? `\n${await this.#ask(method, {}, shortLimit)}` : "";
   }
 
   /** @param {string} method @param {object} parameters @param {number} [milliseconds] */

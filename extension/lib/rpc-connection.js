@@ -5,6 +5,8 @@ import { OutgoingLines } from "./outgoing-lines.js";
 export const maximumLine = 1 << 20;
 const maximumOpenRequests = 64;
 const maximumJunkLines = 20;
+/** The id of the last request. It is never used again, so that an answer to a request of an earlier connection answers nothing. */
+let lastId = 0;
 
 /** Codes of JSON-RPC errors. */
 export const errorCodes = { methodNotFound: -32601, invalidParams: -32602, internal: -32603, busy: -32001, forbidden: -32003, unavailable: -32004 };
@@ -36,7 +38,6 @@ export class Withdrawn extends Error {}
 export class RpcConnection {
   /** @type {Map<number, { settle(): void, resolve(value: any): void, reject(error: Error): void }>} */
   #waiting = new Map();
-  #lastId = 0;
   #openRequests = 0;
   #junk = 0;
   #isClosed = false;
@@ -79,7 +80,7 @@ export class RpcConnection {
     const { milliseconds, signal } = options;
     if (this.#isClosed) return Promise.reject(new NoAnswer("there is no connection to the daemon"));
     if (signal?.aborted) return Promise.reject(new Withdrawn("withdrawn"));
-    const id = (this.#lastId += 1);
+    const id = (lastId += 1);
     return new Promise((resolve, reject) => {
       const withdraw = () => {
         this.#settle(id)?.reject(new Withdrawn("withdrawn"));

@@ -45,17 +45,15 @@ export function scene(t, { child = false, env = {}, pi: about = {} } = {}) {
     /** Waits until the extension has taken the answer to its greeting: it answers requests in order. */
     async isConnected() {
       await daemon.request("no.such.method", {});
-      if (!child) await pi.until(() => pi.status === "relay: api on box");
     },
     /** Kills the daemon and waits until the extension has noticed. */
     async loseDaemon() {
       await daemon.kill();
       if (!child) await pi.until(() => pi.status !== "relay: api on box" && !pi.status.includes("waits"));
     },
-    /** Starts the daemon again and lets the time of the next attempt come. */
+    /** Starts the daemon again, which the extension notices by the change of the folder. */
     async returnDaemon() {
       await daemon.start();
-      clock.advance(60_000);
       const greeted = await daemon.next(greeting);
       await one.isConnected();
       return greeted;
