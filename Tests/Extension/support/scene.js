@@ -51,9 +51,14 @@ export function scene(t, { child = false, env = {}, pi: about = {} } = {}) {
       await daemon.kill();
       if (!child) await pi.until(() => pi.status !== "relay: api on box" && !pi.status.includes("waits"));
     },
-    /** Starts the daemon again, which the extension notices by the change of the folder. */
+    /** Starts the daemon again, and moves the time on, a little at a turn, until the extension has tried again. */
     async returnDaemon() {
+      const before = daemon.connections;
       await daemon.start();
+      for (let turn = 1; daemon.connections === before; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (turn % 100 === 0) clock.advance(250);
+      }
       const greeted = await daemon.next(greeting);
       await one.isConnected();
       return greeted;
