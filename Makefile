@@ -31,6 +31,7 @@ test: setup ## set up and run every test
 	swift build --build-tests
 	swift test --skip-build
 	scripts/check-examples
+	scripts/test-extension
 	scripts/bench --quick --programs "$$(swift build --show-bin-path)"
 
 bench: setup ## measure, against peers in the same run; writes .build/bench.json

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fillTemplate, splitArguments, withoutFrontMatter } from "../../extension/lib/template-text.js";
+import { scene } from "./support/scene.js";
+
+test("a prompt begins a run, and its answer names the command", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const response = await daemon.command({ id: "p1", type: "prompt", message: "hello" });
+  assert.deepEqual(response, { id: "p1", type: "response", command: "prompt", success: true, data: { disposition: "started" } });
+  assert.equal(pi.sent[0].content, "hello");
+});
+
+test("a prompt while pi works needs a mode of delivery, as in RPC mode", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  assert.match((await daemon.command({ type: "prompt", message: "more" })).error, /Specify streamingBehavior/);
+  const queued = await daemon.command({ type: "prompt", message: "more", streamingBehavior: "steer" });
+  assert.equal(queued.data.disposition, "queued");
+  assert.deepEqual(pi.sent, [{ content: "more", options: { deliverAs: "steer" } }]);
+});
+
+test("steering and a follow-up are queued with their own mode", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  await daemon.command({ type: "steer", message: "left" });
+  await daemon.command({ type: "follow_up", message: "then right" });
+  assert.deepEqual(pi.sent.map((one) => one.options.deliverAs), ["steer", "followUp"]);
+});
+
+test("two prompts in one write both run: the second waits for the run of the first", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const both = Promise.all([
+    daemon.command({ id: 1, type: "follow_up", message: "one" }),
+    daemon.command({ id: 2, type: "follow_up", message: "two" }),
+  ]);
+  assert.deepEqual((await both).map((one) => one.data.disposition), ["started", "queued"]);
+  assert.deepEqual(pi.sent.map((one) => one.content), ["one", "two"]);
+});
+
+test("a prompt with which pi begins nothing fails after 30 s, and counts as the chat's if it begins later", async (t) => {
+  const { connect, pi, daemon, clock } = scene(t);
+  await connect();
+  pi.isStuck = true;
+  const response = daemon.command({ id: "p1", type: "prompt", message: "hello" });
+  await pi.until(() => pi.sent.length === 1);
+  clock.advance(30_000);
+  assert.match((await response).error, /has not begun a run within 30 s/);
+  await pi.beginRun("hello");
+  assert.equal((await daemon.event("message_start")).command, "p1");
+});
+
+test("an error of pi is the answer to the prompt, and the next prompt runs", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const send = pi.sendUserMessage;
+  pi.sendUserMessage = () => Promise.reject(new Error("No API key found"));
+  assert.equal((await daemon.command({ type: "prompt", message: "hello" })).error, "No API key found");
+  pi.sendUserMessage = send;
+  assert.equal((await daemon.command({ type: "prompt", message: "hello" })).success, true);
+});
+
+test("an image comes with its data, or as a file of the daemon", async (t) => {
+  const { connect, folder, pi, daemon } = scene(t);
+  await connect();
+  writeFileSync(join(folder, "a.png"), "PNG");
+  const images = [
+    { type: "image", mimeType: "image/png", path: join(folder, "a.png") },
+    { type: "image", mimeType: "image/gif", data: "R0lG" },
+  ];
+  await daemon.command({ type: "prompt", message: "look", images });
+  assert.deepEqual(pi.sent[0].content, [
+    { type: "text", text: "look" },
+    { type: "image", data: Buffer.from("PNG").toString("base64"), mimeType: "image/png" },
+    { type: "image", data: "R0lG", mimeType: "image/gif" },
+  ]);
+  const missing = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "b.png") }] });
+  assert.match(missing.error, /ENOENT/);
+});
+
+test("the state is that of pi, without the model's addresses and headers", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  pi.entries = [{ id: "e1", type: "message", message: { role: "user" } }, { id: "e2", type: "model_change" }];
+  assert.deepEqual((await daemon.command({ type: "get_state" })).data, {
+    model: { id: "fake-1", name: "Fake 1", provider: "fake" },
+    thinkingLevel: "off",
+    isStreaming: false,
+    isCompacting: false,
+    sessionFile: "/sessions/pi-1.jsonl",
+    sessionId: "pi-1",
+    messageCount: 1,
+    pendingMessageCount: 0,
+  });
+});
+
+test("entries come since one of them, and the newest that fit into a line", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  pi.entries = Array.from({ length: 30 }, (_, index) => ({ id: `e${index}`, type: "message", message: { role: "user", content: "c".repeat(100_000) } }));
+  const { entries, leafId, truncated } = (await daemon.command({ type: "get_entries" })).data;
+  assert.deepEqual([entries.length, entries.at(-1).id, leafId, truncated], [10, "e29", "e29", true]);
+  const since = (await daemon.command({ type: "get_entries", since: "e27" })).data;
+  assert.deepEqual([since.entries.map((one) => one.id), since.truncated], [["e28", "e29"], undefined]);
+  assert.match((await daemon.command({ type: "get_entries", since: "gone" })).error, /not found/);
+  assert.equal((await daemon.command({ type: "get_messages" })).data.messages.length, 10);
+});
+
+test("the last answer and the statistics are read from the session", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  assert.deepEqual((await daemon.command({ type: "get_last_assistant_text" })).data, {});
+  const usage = { input: 3, output: 4, totalTokens: 7, cost: { total: 0.5 } };
+  pi.entries = [
+    { id: "e1", type: "message", message: { role: "user", content: "q" } },
+    { id: "e2", type: "message", message: { role: "assistant", content: [{ type: "text", text: "a" }], usage } },
+  ];
+  assert.deepEqual((await daemon.command({ type: "get_last_assistant_text" })).data, { text: "a" });
+  const { data } = await daemon.command({ type: "get_session_stats" });
+  assert.deepEqual([data.userMessages, data.assistantMessages, data.tokens.total, data.cost, data.contextUsage.tokens], [1, 1, 7, 0.5, 10]);
+});
+
+test("abort, the name, the model and the thinking level reach pi", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await daemon.command({ type: "abort" });
+  await daemon.command({ type: "set_session_name", name: " payments " });
+  await daemon.command({ type: "set_thinking_level", level: "high" });
+  const model = await daemon.command({ type: "set_model", provider: "fake", modelId: "fake-2" });
+  assert.deepEqual([pi.aborts, pi.name, pi.level, pi.model.id, model.data.id], [1, "payments", "high", "fake-2", "fake-2"]);
+  assert.equal((await daemon.command({ type: "set_model", provider: "fake", modelId: "fake-9" })).error, "Model not found: fake/fake-9");
+  assert.equal((await daemon.command({ type: "set_session_name", name: " " })).success, false);
+});
+
+test("models are listed without addresses and headers", async (t) => {
+  const { connect, daemon } = scene(t);
+  await connect();
+  const { models } = (await daemon.command({ type: "get_available_models" })).data;
+  assert.deepEqual(models, [{ id: "fake-1", name: "Fake 1", provider: "fake" }, { id: "fake-2", provider: "fake" }]);
+});
+
+test("a compaction is answered when it is over", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const done = daemon.command({ type: "compact", customInstructions: "keep names" });
+  const [first] = await pi.until(() => pi.compactions.length === 1 && pi.compactions);
+  assert.equal(first.customInstructions, "keep names");
+  first.onComplete({ summary: "s" });
+  assert.deepEqual((await done).data, { summary: "s" });
+  const failed = daemon.command({ type: "compact" });
+  const [, second] = await pi.until(() => pi.compactions.length === 2 && pi.compactions);
+  second.onError(new Error("Nothing to compact"));
+  assert.equal((await failed).error, "Nothing to compact");
+});
+
+test("an unknown command and one that is no object are answered as pi does", async (t) => {
+  const { connect, daemon } = scene(t);
+  await connect();
+  assert.deepEqual(await daemon.command({ id: 4, type: "fly" }), { id: 4, type: "response", command: "fly", success: false, error: "Unknown command: fly" });
+  assert.equal((await daemon.command(null)).success, false);
+});
+
+test("a skill is given whole at first, and as a reminder until the session is compacted", async (t) => {
+  const { connect, folder, pi, daemon } = scene(t);
+  await connect();
+  mkdirSync(join(folder, "deploy"));
+  writeFileSync(join(folder, "deploy/SKILL.md"), "---\nname: deploy\n---\nRun deploy.sh.\n");
+  pi.otherCommands = [{ name: "skill:deploy", source: "skill", sourceInfo: { path: join(folder, "deploy/SKILL.md") } }];
+  const send = async () => {
+    await daemon.command({ type: "prompt", message: "/skill:deploy to staging", streamingBehavior: "followUp" });
+    return pi.sent.at(-1).content;
+  };
+  const whole = await send();
+  assert.match(whole, /^<skill name="deploy" location=".*SKILL\.md">\n[^\n]*\n\nRun deploy\.sh\.\n<\/skill>\n\nto staging$/);
+  assert.match(await send(), /^Use the skill "deploy" again, .*\n\nto staging$/);
+  await pi.emit("session_compact", {});
+  assert.equal(await send(), whole);
+});
+
+test("a skill that pi did not take is given whole again", async (t) => {
+  const { connect, folder, pi, daemon } = scene(t);
+  await connect();
+  writeFileSync(join(folder, "SKILL.md"), "Do it.");
+  pi.otherCommands = [{ name: "skill:s", source: "skill", sourceInfo: { path: join(folder, "SKILL.md") } }];
+  const send = pi.sendUserMessage;
+  pi.sendUserMessage = () => Promise.reject(new Error("no"));
+  await daemon.command({ type: "prompt", message: "/skill:s" });
+  pi.sendUserMessage = send;
+  await daemon.command({ type: "prompt", message: "/skill:s" });
+  assert.match(pi.sent.at(-1).content, /Do it\./);
+});
+
+test("a template is filled, and one that cannot be read is an error", async (t) => {
+  const { connect, folder, pi, daemon } = scene(t);
+  await connect();
+  writeFileSync(join(folder, "review.md"), "---\ndescription: d\n---\nReview $1 for ${2:-bugs}.");
+  pi.otherCommands = [
+    { name: "review", source: "prompt", sourceInfo: { path: join(folder, "review.md") } },
+    { name: "gone", source: "prompt", sourceInfo: { path: join(folder, "gone.md") } },
+  ];
+  await daemon.command({ type: "prompt", message: "/review a.js" });
+  assert.equal(pi.sent[0].content, "Review a.js for bugs.");
+  assert.match((await daemon.command({ type: "prompt", message: "/gone", streamingBehavior: "steer" })).error, /could not be expanded/);
+});
+
+test("placeholders of templates", () => {
+  const fill = (template) => fillTemplate(template, `one "two words" $1`);
+  assert.equal(fill("$2|$3|$9|$@|$ARGUMENTS"), "two words|$1||one two words $1|one two words $1");
+  assert.equal(fill("${@:2}|${@:2:1}|${4:-none}|${@:-all}|${ARGUMENTS:-x}"), "two words $1|two words|none|one two words $1|one two words $1");
+  assert.equal(fillTemplate("${@:-all} ${ARGUMENTS:-every}", ""), "all every");
+  assert.deepEqual(splitArguments(`a 'b c' d"e f"g`), ["a", "b c", "de fg"]);
+  assert.equal(withoutFrontMatter("---\r\na: b\r\n---\r\nbody\n---\nend"), "body\n---\nend");
+});
+
+test("a command of another extension is run by pi", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  pi.otherCommands = [{ name: "lint", source: "extension" }];
+  const response = await daemon.command({ type: "prompt", message: "/lint all" });
+  assert.equal(response.data.disposition, "handled");
+  assert.deepEqual(pi.extensionCommandsRun, ["/lint all"]);
+  assert.match((await daemon.command({ type: "steer", message: "/lint all" })).error, /send it as a prompt/);
+});
+
+test("a release of pi that does not run such commands gives their text to nobody", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  pi.runsCommands = false;
+  pi.otherCommands = [{ name: "lint", source: "extension" }];
+  assert.match((await daemon.command({ type: "prompt", message: "/lint all" })).error, /update pi/);
+  assert.equal(pi.isIdle, true);
+  // Typed in the terminal, the same text is none of this.
+  assert.deepEqual(await pi.emit("input", { text: "/lint all", source: "interactive" }), []);
+});
+
+test("pi's own commands are carried out or refused by name; any other text with a slash is text", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  assert.equal((await daemon.command({ type: "prompt", message: "/settings" })).error, "/settings works only in pi's own terminal");
+  await daemon.command({ type: "prompt", message: "/name payments" });
+  assert.equal(pi.name, "payments");
+  void daemon.command({ type: "prompt", message: "/compact keep names" });
+  assert.equal((await pi.until(() => pi.compactions[0])).customInstructions, "keep names");
+  await daemon.command({ type: "prompt", message: "/etc/hosts is empty" });
+  assert.equal(pi.sent[0].content, "/etc/hosts is empty");
+});
+
+test("a chat cannot use the commands of the person at the terminal", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  for (const message of ["/relay untrust discord 1", "/relay", "/relay:1 disconnect", "/pidash stop"]) {
+    assert.match((await daemon.command({ type: "prompt", message })).error, /works only in pi's own terminal/);
+  }
+  assert.deepEqual([pi.sent, pi.programs], [[], []]);
+  const { commands } = (await daemon.command({ type: "get_commands" })).data;
+  assert.deepEqual(commands.map((one) => one.name), ["bridge:status", "bridge:ping"]);
+});
+
+test("a ping from a chat answers once, without the model", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  assert.equal((await daemon.command({ type: "prompt", message: "/bridge:ping are you there" })).data.disposition, "handled");
+  assert.deepEqual(daemon.events.filter((one) => one.type === "bridge_pong"), [{ type: "bridge_pong", text: "are you there" }]);
+  assert.deepEqual(pi.sent, []);
+  await daemon.command({ type: "prompt", message: "/bridge:pingX" });
+  assert.equal(pi.sent[0].content, "/bridge:pingX");
+});

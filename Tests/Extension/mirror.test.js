@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventLine, updateLine } from "../../extension/lib/event-line.js";
+import { hardLimit } from "../../extension/lib/outgoing-lines.js";
+import { scene } from "./support/scene.js";
+
+const eventOf = (line) => JSON.parse(line).params.event;
+
+test("a turn is reported in the shape of pi's RPC mode, with deltas only", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("hello");
+  await pi.emit("turn_start", { turnIndex: 0 });
+  await pi.answerWith("Hi \u2028 there");
+  await pi.emit("turn_end", { message: {}, toolResults: [] });
+  await pi.endRun();
+  await daemon.event("agent_settled");
+  const user = { role: "user", content: [{ type: "text", text: "hello" }] };
+  const assistant = { role: "assistant", content: [{ type: "text", text: "Hi \u2028 there" }], stopReason: "stop" };
+  assert.deepEqual(daemon.events, [
+    { type: "agent_start" },
+    { type: "message_start", message: user, source: "interactive" },
+    { type: "message_end", message: user, source: "interactive" },
+    { type: "turn_start", turnIndex: 0 },
+    { type: "message_start", message: { ...assistant, content: [] } },
+    { type: "message_update", assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: "Hi \u2028 there" } },
+    { type: "message_end", message: assistant },
+    { type: "turn_end" },
+    { type: "agent_end", messages: [], messagesCount: 2 },
+    { type: "agent_settled" },
+  ]);
+});
+
+test("an update without a delta keeps its content and its tool call", () => {
+  const end = { type: "text_end", contentIndex: 1, content: "all", partial: { role: "assistant" } };
+  assert.deepEqual(eventOf(updateLine(end)), { type: "message_update", assistantMessageEvent: { type: "text_end", contentIndex: 1, content: "all" } });
+  const call = { type: "toolcall_end", contentIndex: 0, toolCall: { id: "c1", name: "bash" } };
+  assert.deepEqual(eventOf(updateLine(call)).assistantMessageEvent, call);
+});
+
+test("what the daemon sent comes back with its command, what is typed does not", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const sent = daemon.command({ id: "p1", type: "prompt", message: "same words" });
+  const first = await daemon.event("message_start");
+  assert.deepEqual([first.source, first.command], ["relay", "p1"]);
+  assert.equal((await sent).data.disposition, "started");
+  assert.equal((await daemon.event("message_end")).command, "p1");
+  await pi.answerWith("done");
+  await pi.endRun();
+  // The same text, typed by the person right afterwards, is no echo.
+  await pi.type("same words");
+  const second = await daemon.event("message_start", ({ message }) => message.role === "user");
+  assert.deepEqual([second.source, second.command], ["interactive", undefined]);
+});
+
+test("two equal messages of different sources are told apart by their order", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  await pi.emit("input", { text: "go on", source: "interactive", streamingBehavior: "followUp" });
+  await daemon.command({ id: "p2", type: "follow_up", message: "go on" });
+  await pi.takeMessage("go on");
+  await pi.takeMessage("go on");
+  const taken = daemon.until(() => daemon.events.filter((one) => one.type === "message_start").length === 3 && daemon.events);
+  const sources = (await taken).filter((one) => one.type === "message_start").map((one) => one.source);
+  assert.deepEqual(sources, ["interactive", "interactive", "relay"]);
+});
+
+test("a template that was typed is of the terminal although pi has changed its text", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.emit("input", { text: "/review a.js", source: "interactive" });
+  await pi.beginRun("Review a.js with care.");
+  assert.equal((await daemon.event("message_start")).source, "interactive");
+});
+
+test("a message of another extension is named as such", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.beginRun("every hour");
+  assert.equal((await daemon.event("message_start")).source, "extension");
+});
+
+test("nothing is serialised while there is no daemon", async (t) => {
+  const { pi } = scene(t);
+  await pi.emit("session_start");
+  const message = { get content() { throw new Error("it was read"); }, role: "assistant", toJSON() { throw new Error("it was serialised"); } };
+  await pi.emit("message_end", { message });
+  await pi.emit("message_update", { message, get assistantMessageEvent() { return { type: "text_delta", get delta() { throw new Error("it was read"); } }; } });
+});
+
+test("an event that cannot be serialised does not reach pi as an error", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.emit("tool_execution_start", { toolName: "x", args: { big: 1n } });
+  await pi.emit("turn_start");
+  await daemon.event("turn_start");
+});
+
+test("a tool's accumulated output is sent four times a second at most, its result always", async (t) => {
+  const { connect, pi, daemon, clock } = scene(t);
+  await connect();
+  const update = (text) => pi.emit("tool_execution_update", { toolCallId: "c1", toolName: "bash", partialResult: { content: [{ type: "text", text }] } });
+  await update("1");
+  await update("12");
+  clock.advance(250);
+  await update("123");
+  await pi.emit("tool_execution_end", { toolCallId: "c1", toolName: "bash", result: { content: [] }, isError: false });
+  await daemon.event("tool_execution_end");
+  const texts = daemon.events.flatMap((one) => (one.type === "tool_execution_update" ? [one.partialResult.content[0].text] : []));
+  assert.deepEqual(texts, ["1", "123"]);
+});
+
+test("an event that is too long for a line loses its images first, then the ends of its texts, and says so", () => {
+  const image = { type: "image", mimeType: "image/png", data: "a".repeat(2 << 20) };
+  const withImage = eventOf(eventLine({ type: "message_end", message: { role: "toolResult", content: [{ type: "text", text: "x".repeat(100_000) }, image] } }));
+  assert.deepEqual(withImage.message.content[1], { type: "image", mimeType: "image/png", data: "", omittedCharacters: 2 << 20 });
+  assert.equal(withImage.message.content[0].text.length, 100_000);
+  assert.equal(withImage.truncated, true);
+  const long = eventLine({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text: "é".repeat(1 << 20) }] } });
+  assert.ok(Buffer.byteLength(long) <= 1 << 20);
+  assert.equal(eventOf(long).message.content[0].text.length, 65_537);
+  const many = eventLine({ type: "message_end", message: { content: Array.from({ length: 40_000 }, () => ({ text: "y".repeat(300) })) } });
+  assert.deepEqual(Object.keys(eventOf(many)), ["type", "truncated", "originalBytes"]);
+});
+
+test("a compaction is reported with its end, also when it is cancelled", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.emit("session_before_compact", { reason: "threshold" });
+  await pi.emit("session_compact", { reason: "threshold", compactionEntry: { summary: "s", firstKeptEntryId: "e1", tokensBefore: 9 } });
+  assert.equal((await daemon.event("compaction_start")).reason, "threshold");
+  assert.deepEqual(await daemon.event("compaction_end"), {
+    type: "compaction_end",
+    reason: "threshold",
+    result: { summary: "s", firstKeptEntryId: "e1", tokensBefore: 9 },
+    aborted: false,
+    willRetry: false,
+  });
+  const escape = new AbortController();
+  await pi.emit("session_before_compact", { signal: escape.signal });
+  escape.abort();
+  assert.equal((await daemon.event("compaction_end")).aborted, true);
+});
+
+test("a compaction of which pi reports no end is over after five minutes", async (t) => {
+  const { connect, pi, daemon, clock } = scene(t);
+  await connect();
+  await pi.emit("session_before_compact", {});
+  assert.match((await daemon.command({ type: "prompt", message: "now?" })).error, /compacting/);
+  clock.advance(300_000);
+  assert.equal((await daemon.event("compaction_end")).aborted, true);
+  assert.equal((await daemon.command({ type: "prompt", message: "now?" })).success, true);
+});
+
+test("a daemon that never reads costs pi no wait, misses deltas first and hears how many", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  daemon.socket.pause();
+  const delta = { type: "text_delta", contentIndex: 0, delta: "d".repeat(10_000) };
+  for (let count = 0; count < 400; count += 1) await pi.emit("message_update", { assistantMessageEvent: delta });
+  await pi.answerWith("the whole text");
+  daemon.socket.resume();
+  const { params } = await daemon.next("extension.dropped");
+  const heard = () => daemon.events.filter((one) => one.type === "message_update").length;
+  assert.equal(await daemon.until(() => heard() + params.events === 401), true);
+  assert.ok(params.events > 0);
+  const end = await daemon.event("message_end");
+  assert.equal(end.message.content[0].text, "the whole text");
+});
+
+test("a daemon that reads nothing any more is disconnected before 8 MiB wait for it", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  daemon.socket.pause();
+  const message = { role: "assistant", content: [{ type: "text", text: "m".repeat(500_000) }] };
+  for (let count = 0; count * 500_000 < hardLimit + 1_000_000; count += 1) await pi.emit("message_end", { message });
+  assert.equal(pi.status, "relay: the daemon does not read");
+});
+
+test("the daemon hears what of the session has changed, and nothing else", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  pi.setSessionName("payments");
+  assert.deepEqual((await daemon.next("session.changed")).params, { name: "payments" });
+  await pi.setModel({ provider: "fake", id: "fake-2" });
+  assert.deepEqual((await daemon.next("session.changed")).params, { model: "fake/fake-2" });
+});
+
+test("a new session in the terminal ends the old one and names where it came from", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.emit("session_shutdown", { reason: "new", targetSessionFile: "/sessions/pi-2.jsonl" });
+  assert.deepEqual((await daemon.next("session.detach")).params, { reason: "new", targetSessionFile: "/sessions/pi-2.jsonl" });
+  await pi.emit("session_start", { reason: "new", previousSessionFile: "/sessions/pi-1.jsonl" });
+  const { params } = await daemon.next("session.attach");
+  assert.deepEqual([params.reason, params.previousSessionFile], ["new", "/sessions/pi-1.jsonl"]);
+});
+
+test("a release of pi that keeps its extensions over a change of session is followed", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.emit("session_switch", { reason: "resume", previousSessionFile: "/sessions/pi-1.jsonl" });
+  assert.equal((await daemon.next("session.detach")).params.reason, "resume");
+  assert.equal((await daemon.next("session.attach")).params.previousSessionFile, "/sessions/pi-1.jsonl");
+});
+
+test("other extensions publish activity without a message, and never fail by it", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const hostile = { get summary() { throw new Error("no"); } };
+  for (const data of [null, 7, {}, hostile]) pi.events.emit("relay_activity", data);
+  pi.events.emit("kendex_activity", { type: "job", source: "pi-bg-task", severity: "loud", importance: "noisy", summary: "x".repeat(9_000) });
+  const event = await daemon.event("activity");
+  assert.deepEqual([event.kind, event.severity, event.importance, event.summary.length], ["job", "info", "noisy", 4_096]);
+});

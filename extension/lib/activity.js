@@ -1,0 +1,40 @@
+/** Names under which extensions publish what they do; the last two are those of an earlier bridge. */
+const names = ["relay_activity", "vstack_activity", "kendex_activity"];
+const severities = new Set(["debug", "info", "success", "warning", "error"]);
+const importances = new Set(["critical", "important", "normal", "noisy"]);
+const longestText = 4_096;
+
+/**
+ * Passes on what other extensions publish on pi's event bus, without a message in the chat. Publishing never fails the caller.
+ * @param {PiAPI} pi
+ * @param {import("./attached-session.js").AttachedSession} session
+ */
+export function mirrorActivity(pi, session) {
+  for (const name of names) {
+    pi.events?.on(name, (data) => {
+      try {
+        const event = activityOf(data);
+        if (event) session.link.notify("pi.event", { event });
+      } catch {
+        // An object that cannot be read is the publisher's mistake, not pi's.
+      }
+    });
+  }
+}
+
+/** @param {any} data */
+function activityOf(data) {
+  const text = (/** @type {unknown} */ value) => (typeof value === "string" ? value.slice(0, longestText) : undefined);
+  const summary = text(data?.summary);
+  if (!summary) return undefined;
+  return {
+    type: "activity",
+    kind: text(data.type),
+    source: text(data.source),
+    severity: severities.has(data.severity) ? data.severity : "info",
+    importance: importances.has(data.importance) ? data.importance : "normal",
+    summary,
+    body: text(data.body),
+    ts: typeof data.ts === "number" || typeof data.ts === "string" ? data.ts : undefined,
+  };
+}

@@ -1,0 +1,114 @@
+import { DaemonError, NoAnswer, Withdrawn } from "./rpc-connection.js";
+
+const ownWords = "Something else (type an answer)";
+/** The time that a question waits where there is no terminal to ask in, in seconds. */
+const lonelyLimit = 86_400;
+
+/**
+ * @typedef {{ label: string, description?: string }} Option
+ * @typedef {{ question: string, options: Option[], allowText: boolean }} Question
+ * @typedef {{ answer: string, by?: string } | { cancelled: string }} Outcome
+ */
+
+/**
+ * The parameters of the tool as a question, or an error that tells the model what to change.
+ * @param {any} parameters
+ * @returns {Question}
+ */
+export function questionOf(parameters) {
+  const question = String(parameters?.question ?? "").trim();
+  if (question === "") throw new Error("question: the text is missing");
+  const given = Array.isArray(parameters.options) ? parameters.options : [];
+  const options = given.map((/** @type {any} */ one) => ({
+    label: String(typeof one === "string" ? one : (one?.label ?? "")).trim(),
+    description: one?.description === undefined ? undefined : String(one.description),
+  }));
+  if (options.some((/** @type {Option} */ one) => one.label === "")) throw new Error("options: each needs a label");
+  if (new Set(options.map((/** @type {Option} */ one) => one.label)).size !== options.length) {
+    throw new Error("options: each label must be different");
+  }
+  return { question, options, allowText: parameters.allowText === true || options.length === 0 };
+}
+
+/**
+ * Asks in pi's own dialogs. In a session that the daemon started they are shown in the chat.
+ * @param {PiContext} ctx
+ * @param {Question} question
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<Outcome>}
+ */
+export async function askHere(ctx, { question, options, allowText }, signal) {
+  const dialog = signal ? { signal } : {};
+  if (options.length > 0) {
+    const rows = options.map((one) => (one.description ? `${one.label} — ${one.description}` : one.label));
+    const chosen = await ctx.ui.select(question, allowText ? [...rows, ownWords] : rows, dialog);
+    if (chosen === undefined) return { cancelled: "the person dismissed the question" };
+    const index = rows.indexOf(chosen);
+    if (index >= 0) return { answer: /** @type {Option} */ (options[index]).label };
+    if (chosen !== ownWords) return { answer: chosen };
+  }
+  const text = await ctx.ui.input(question, "", dialog);
+  return text === undefined || text.trim() === "" ? { cancelled: "the person dismissed the question" } : { answer: text };
+}
+
+/**
+ * Asks in the terminal and in the chats at once. The first answer counts; the other question is withdrawn, with a word about it.
+ * @param {import("./attached-session.js").AttachedSession} session
+ * @param {PiContext} ctx
+ * @param {Question} question
+ * @param {AbortSignal | undefined} signal of the run
+ * @returns {Promise<Outcome>}
+ */
+export async function askEverywhere(session, ctx, question, signal) {
+  const here = new AbortController();
+  const there = new AbortController();
+  const stop = () => {
+    here.abort();
+    there.abort();
+  };
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) stop();
+  try {
+    const remote = askThere(session, question, there.signal, !ctx.hasUI).catch(() => undefined);
+    if (!ctx.hasUI) return (await remote) ?? { cancelled: "nobody could be asked: no chat follows this session" };
+    const local = askHere(ctx, question, here.signal).then((outcome) => ({ outcome, isLocal: true }));
+    const chat = remote.then((outcome) => (outcome ? { outcome, isLocal: false } : local));
+    const { outcome, isLocal } = await Promise.race([local, chat]);
+    if (signal?.aborted) return { cancelled: "the run was stopped" };
+    if (isLocal) {
+      const details = "answer" in outcome ? { answer: outcome.answer, by: "terminal" } : { why: outcome.cancelled, by: "terminal" };
+      there.abort({ details });
+    } else {
+      here.abort();
+      ctx.ui.notify("answer" in outcome ? `Answered by ${outcome.by ?? "a chat"}: ${outcome.answer}` : `The question was withdrawn: ${outcome.cancelled}`, "info");
+    }
+    return outcome;
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+/**
+ * Asks in the chats, anew after each loss of the connection.
+ * @param {import("./attached-session.js").AttachedSession} session
+ * @param {Question} question
+ * @param {AbortSignal} signal
+ * @param {boolean} isAlone there is no terminal to ask in
+ * @returns {Promise<Outcome | undefined>} undefined where the chats have no answer to give
+ */
+async function askThere(session, question, signal, isAlone) {
+  const parameters = isAlone ? { ...question, timeoutSeconds: lonelyLimit } : question;
+  for (;;) {
+    if (isAlone && !session.link.isConnected) return undefined;
+    if (!(await session.link.whenConnected({ signal }))) return undefined;
+    try {
+      const reply = await session.link.request("extension.ask", parameters, { milliseconds: null, signal });
+      if (typeof reply?.answer === "string") return { answer: reply.answer, by: reply.by === undefined ? undefined : String(reply.by) };
+      return { cancelled: String(reply?.cancelled ?? "the question was cancelled") };
+    } catch (error) {
+      if (error instanceof Withdrawn || error instanceof DaemonError) return undefined;
+      if (!(error instanceof NoAnswer)) throw error;
+    }
+  }
+}

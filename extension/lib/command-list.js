@@ -1,0 +1,36 @@
+/**
+ * Words that each command takes first, with what they do.
+ * @type {Record<string, Record<string, string>>}
+ */
+const words = {
+  relay: {
+    status: "how this session is connected",
+    connect: "connect again; with a messenger: pair a chat with this session",
+    disconnect: "take this session away from all chats",
+    reconnect: "close the connection and make it anew",
+    doctor: "look for problems",
+    approvals: "the last decisions about tool calls",
+    sessions: "the sessions of the daemon",
+    trusted: "the people whom this machine trusts",
+    untrust: "trust a person no longer: MESSENGER USER",
+    "send-file": "send a file to the chats that follow: PATH [CAPTION]",
+    restart: "stop pi-relayd and start it again",
+  },
+  pidash: {
+    start: "start pi-relayd",
+    stop: "stop pi-relayd",
+    restart: "stop pi-relayd and start it again",
+    status: "how this session is connected",
+  },
+};
+
+/**
+ * Completions of the first word after a command.
+ * @param {string} command
+ * @param {string} prefix
+ * @returns {PiCompletion[] | null}
+ */
+export function completions(command, prefix) {
+  const found = Object.entries(words[command] ?? {}).filter(([word]) => word.startsWith(prefix));
+  return found.length === 0 ? null : found.map(([value, description]) => ({ value, label: value, description }));
+}

@@ -1,0 +1,100 @@
+import { DaemonLink } from "./daemon-link.js";
+import { DaemonError, errorCodes } from "./rpc-connection.js";
+
+/** The version of the extension, which is that of the package. */
+export const version = "0.1.0";
+
+/**
+ * @typedef {{ enabled: boolean, timeoutSeconds: number }} ApprovalSettings
+ * @typedef {{ machine: string, session: { id: string, name: string } }} About
+ * @typedef {{ path: string, clock: import("./clock.js").Clock, random: () => number }} Surroundings
+ */
+
+/** A session of pi and its connection to the daemon: common to those that the daemon started and those of a terminal. */
+export class DaemonSession {
+  /**
+   * The names that the daemon gave at the last greeting.
+   * @type {About | undefined}
+   */
+  about;
+  /**
+   * Undefined until the daemon has told.
+   * @type {ApprovalSettings | undefined}
+   */
+  approvals;
+  /** @type {PiContext | undefined} */
+  #ctx;
+  /** @type {Set<(state: import("./daemon-link.js").LinkState, reason: string) => void>} */
+  #observers = new Set();
+  /**
+   * Carries out requests of the daemon, by method.
+   * @type {Map<string, (params: any, id: number | string) => unknown>}
+   */
+  requests = new Map();
+
+  /**
+   * @param {PiAPI} pi
+   * @param {Surroundings} surroundings
+   */
+  constructor(pi, surroundings) {
+    this.pi = pi;
+    this.link = new DaemonLink(surroundings.path, surroundings, {
+      greet: (connection) => this.greet(connection),
+      changed: (state, reason) => this.#observers.forEach((observer) => observer(state, reason)),
+      request: (method, params, id) => {
+        const carryOut = this.requests.get(method);
+        if (!carryOut) throw new DaemonError(errorCodes.methodNotFound, `there is no method ${method}`);
+        return carryOut(params, id);
+      },
+      notification: (method, params) => {
+        if (method === "extension.settings") this.#read(params);
+      },
+    });
+  }
+
+  /** @param {(state: import("./daemon-link.js").LinkState, reason: string) => void} observer */
+  observe(observer) {
+    this.#observers.add(observer);
+  }
+
+  /** @param {PiContext} ctx */
+  enter(ctx) {
+    this.#ctx = ctx;
+  }
+
+  /** pi's session is over: its context must not be used any more. */
+  leave() {
+    this.#ctx = undefined;
+  }
+
+  get isEntered() {
+    return this.#ctx !== undefined;
+  }
+
+  /** @returns {PiContext} */
+  context() {
+    if (!this.#ctx) throw new Error("pi has ended this session");
+    return this.#ctx;
+  }
+
+  /** @param {import("./rpc-connection.js").RpcConnection} _connection @returns {Promise<void>} */
+  greet(_connection) {
+    throw new Error("a session has its own greeting");
+  }
+
+  /** @param {any} answer of the daemon to a greeting */
+  accept(answer) {
+    this.about = {
+      machine: String(answer?.machine ?? ""),
+      session: { id: String(answer?.session?.id ?? ""), name: String(answer?.session?.name ?? "") },
+    };
+    this.#read(answer);
+  }
+
+  /** @param {any} settings */
+  #read(settings) {
+    const { enabled, timeoutSeconds } = settings?.approvals ?? {};
+    // Anything but a clear no means that tool calls have to be asked for.
+    this.approvals = { enabled: enabled !== false, timeoutSeconds: timeoutSeconds > 0 ? Number(timeoutSeconds) : 120 };
+  }
+}

@@ -1,0 +1,57 @@
+import { maximumLine } from "./rpc-connection.js";
+
+// The lines of `pi.event`, in the shape of `pi --mode rpc`: an update carries its delta only, and the events that end a turn
+// or a run do not repeat the messages before.
+
+const opening = '{"jsonrpc":"2.0","method":"pi.event","params":{"event":';
+const closing = "}}\n";
+/** Room for an event in a line, in bytes. */
+const maximumEvent = maximumLine - 256;
+/** Texts of an event that is too long are cut to these lengths in turn. */
+const cuts = [65_536, 4_096, 256];
+
+/**
+ * The line of an event. One that is too long for a line loses images, then the ends of its texts, and says so.
+ * @param {Record<string, any>} event
+ */
+export function eventLine(event) {
+  const text = JSON.stringify(event);
+  if (text.length * 3 <= maximumEvent || Buffer.byteLength(text) <= maximumEvent) return opening + text + closing;
+  const originalBytes = Buffer.byteLength(text);
+  for (const longest of [Infinity, ...cuts]) {
+    const shorter = JSON.stringify({ ...shorten(event, longest), truncated: true, originalBytes });
+    if (Buffer.byteLength(shorter) <= maximumEvent) return opening + shorter + closing;
+  }
+  return opening + JSON.stringify({ type: event.type, truncated: true, originalBytes }) + closing;
+}
+
+/**
+ * A copy without the data of images and with texts of at most `longest` characters.
+ * @param {any} value
+ * @param {number} longest
+ * @returns {any}
+ */
+function shorten(value, longest) {
+  if (typeof value === "string") return value.length <= longest ? value : `${value.slice(0, longest)}…`;
+  if (Array.isArray(value)) return value.map((one) => shorten(one, longest));
+  if (value === null || typeof value !== "object") return value;
+  if (value.type === "image" && typeof value.data === "string") return { ...value, data: "", omittedCharacters: value.data.length };
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shorten(one, longest)]));
+}
+
+/**
+ * The line of an update of the assistant's message, without what the releases of pi add to it (`partial`, `message`).
+ * @param {{ type: string, contentIndex?: number, delta?: string, content?: string, toolCall?: any }} update
+ */
+export function updateLine(update) {
+  const { type, contentIndex = 0, delta } = update;
+  if (typeof delta === "string") {
+    // The hot path: the same text as below, with one call of stringify for the only part that needs it.
+    return `${opening}{"type":"message_update","assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":${JSON.stringify(delta)}}}${closing}`;
+  }
+  const { content, toolCall } = update;
+  return eventLine({ type: "message_update", assistantMessageEvent: { type, contentIndex, content, toolCall } });
+}
+
+/** Updates that a slow daemon may miss: `message_end` has the whole text. */
+export const droppableUpdates = new Set(["text_delta", "thinking_delta", "toolcall_delta"]);

@@ -1,0 +1,123 @@
+import { droppableUpdates, eventLine, updateLine } from "./event-line.js";
+import { textOf } from "./message-origins.js";
+
+/** Accumulated output of a tool is sent at most this often, in milliseconds. */
+const toolUpdateInterval = 250;
+/** A compaction of which no end was reported counts as ended after this time, in milliseconds. */
+const compactionLimit = 300_000;
+
+/** Events that are passed on as they are. */
+const plainEvents = ["agent_start", "turn_start", "tool_execution_start", "tool_execution_end", "session_info_changed"];
+
+/**
+ * Sends pi's events to the daemon while it is connected, and keeps account of whose turn runs.
+ *
+ * No handler waits for anything: pi delays its own output until a handler returns.
+ * @param {PiAPI} pi
+ * @param {import("./attached-session.js").AttachedSession} session
+ * @param {import("./clock.js").Clock} clock
+ */
+export function mirrorEvents(pi, session, clock) {
+  const { link, origins, requester } = session;
+  /** @param {Record<string, any>} event @param {boolean} [mayBeDropped] */
+  const send = (event, mayBeDropped = false) => {
+    if (!link.isConnected) return;
+    try {
+      link.notifyLine(eventLine(event), mayBeDropped);
+    } catch {
+      // An event that JSON cannot hold, of another extension's making, is not pi's trouble.
+    }
+  };
+  /** @type {import("./message-origins.js").Origin | undefined} */
+  let userOrigin;
+  /**
+   * When the output of each running tool was sent last.
+   * @type {Map<string, number>}
+   */
+  const toolUpdates = new Map();
+
+  for (const name of plainEvents) pi.on(name, (event) => send(event));
+
+  pi.on("input", (event) => {
+    if (event.source === "interactive") {
+      origins.expect({ source: "interactive", text: String(event.text ?? ""), behavior: event.streamingBehavior });
+    }
+  });
+
+  pi.on("message_start", (event) => {
+    const message = event.message;
+    if (message?.role !== "user") return send({ type: "message_start", message });
+    userOrigin = origins.taken(textOf(message));
+    requester.messageTaken(userOrigin.source === "relay" || !userOrigin.isCertain);
+    send({ type: "message_start", message, source: userOrigin.source, command: userOrigin.command });
+  });
+
+  pi.on("message_update", (event) => {
+    const update = event.assistantMessageEvent;
+    if (!link.isConnected || !update) return;
+    link.notifyLine(updateLine(update), droppableUpdates.has(update.type));
+  });
+
+  pi.on("message_end", (event) => {
+    const message = event.message;
+    if (message?.role === "assistant") requester.assistantEnded(message.stopReason);
+    if (message?.role !== "user") return send({ type: "message_end", message });
+    send({ type: "message_end", message, source: userOrigin?.source, command: userOrigin?.command });
+  });
+
+  pi.on("tool_execution_update", (event) => {
+    const now = clock.now();
+    if (!link.isConnected || now - (toolUpdates.get(event.toolCallId) ?? -Infinity) < toolUpdateInterval) return;
+    toolUpdates.set(event.toolCallId, now);
+    send(event, true);
+  });
+  pi.on("tool_execution_end", (event) => void toolUpdates.delete(event.toolCallId));
+
+  pi.on("turn_end", () => send({ type: "turn_end" }));
+  pi.on("agent_end", (event) => {
+    send({ type: "agent_end", messages: [], willRetry: event.willRetry, messagesCount: event.messages?.length });
+  });
+  pi.on("agent_settled", (_, ctx) => {
+    // Releases of pi can report too early that a run has settled.
+    if (ctx.isIdle()) requester.settled();
+    if (!ctx.hasPendingMessages()) origins.settled();
+    send({ type: "agent_settled" });
+    session.reportChanges();
+  });
+
+  pi.on("thinking_level_select", (event) => send({ type: "thinking_level_changed", level: event.level }));
+  pi.on("model_select", () => session.reportChanges());
+  pi.on("session_info_changed", () => session.reportChanges());
+  mirrorCompaction(pi, session, clock, send);
+}
+
+/**
+ * pi tells an extension when a compaction begins and when it has succeeded. That one has failed or was cancelled shows in its
+ * signal, in the next run, or not at all.
+ * @param {PiAPI} pi
+ * @param {import("./attached-session.js").AttachedSession} session
+ * @param {import("./clock.js").Clock} clock
+ * @param {(event: Record<string, any>) => void} send
+ */
+function mirrorCompaction(pi, session, clock, send) {
+  let cancelLimit = () => {};
+  const end = (/** @type {object} */ outcome) => {
+    if (!session.isCompacting) return;
+    session.isCompacting = false;
+    cancelLimit();
+    send({ type: "compaction_end", ...outcome });
+  };
+  session.compactionFailed = (message) => end({ aborted: true, willRetry: false, errorMessage: message });
+  pi.on("session_before_compact", (event) => {
+    session.isCompacting = true;
+    cancelLimit();
+    cancelLimit = clock.after(compactionLimit, () => end({ aborted: true, willRetry: false, errorMessage: "no end was reported" }));
+    event.signal?.addEventListener("abort", () => end({ reason: event.reason, aborted: true, willRetry: false }), { once: true });
+    send({ type: "compaction_start", reason: event.reason ?? "manual" });
+  });
+  pi.on("session_compact", (event) => {
+    const { summary, firstKeptEntryId, tokensBefore } = event.compactionEntry ?? {};
+    end({ reason: event.reason, result: { summary, firstKeptEntryId, tokensBefore }, aborted: false, willRetry: event.willRetry ?? false });
+  });
+  pi.on("agent_start", () => end({ aborted: true, willRetry: false }));
+}

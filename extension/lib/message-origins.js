@@ -1,0 +1,76 @@
+/** Messages that may be outstanding. */
+const maximumExpected = 200;
+
+/**
+ * `interactive`: typed in the terminal. `relay`: sent by the daemon with the command `command`. `extension`: by another extension.
+ * @typedef {{ source: "interactive" | "relay" | "extension", command?: number | string, isCertain: boolean }} Origin
+ * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, command?: number | string, beginsRun?: boolean, started?: () => void }} Expected
+ */
+
+/** Remembers which messages the terminal and the daemon gave to pi, and tells where a message that a run takes came from. */
+export class MessageOrigins {
+  /** @type {Expected[]} */
+  #expected = [];
+  /** @type {Set<Expected>} */
+  #old = new Set();
+
+  /** @param {Expected} message */
+  expect(message) {
+    this.#expected.push(message);
+    if (this.#expected.length > maximumExpected) this.#expected.shift();
+  }
+
+  /** @param {Expected} message */
+  forget(message) {
+    this.#expected = this.#expected.filter((one) => one !== message);
+  }
+
+  /** @param {string} text */
+  isExpectedFromRelay(text) {
+    return this.#expected.some((one) => one.source === "relay" && one.text === text);
+  }
+
+  /**
+   * Takes the message that a run has taken out of what is outstanding.
+   *
+   * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that are typed in the terminal, so that no
+   * text is equal: such a message is of the terminal if anything of the terminal is outstanding. The origin is not certain where
+   * a message of the other source is outstanding that could be meant.
+   * @param {string} text
+   * @returns {Origin}
+   */
+  taken(text) {
+    const equal = this.#expected.filter((one) => one.text === text);
+    const exact = equal.find((one) => one.beginsRun) ?? equal.find((one) => one.behavior === "steer") ?? equal[0];
+    if (exact) return this.#take(exact, equal.every((one) => one.source === exact.source));
+    const terminal = this.#expected.find((one) => one.source === "interactive");
+    const relay = this.#expected.find((one) => one.source === "relay");
+    if (terminal) return this.#take(terminal, relay === undefined);
+    if (relay) return this.#take(relay, true);
+    return { source: "extension", isCertain: true };
+  }
+
+  /** pi is idle and holds no message: what was outstanding when it was idle the last time will not come. */
+  settled() {
+    this.#expected = this.#expected.filter((one) => !this.#old.has(one));
+    this.#old = new Set(this.#expected);
+  }
+
+  /** @param {Expected} message @param {boolean} isCertain @returns {Origin} */
+  #take(message, isCertain) {
+    this.forget(message);
+    message.started?.();
+    return { source: message.source, command: message.command, isCertain };
+  }
+}
+
+/**
+ * The text of a user's message.
+ * @param {any} message
+ */
+export function textOf(message) {
+  const content = message?.content;
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((block) => (block?.type === "text" ? String(block.text ?? "") : "")).join("");
+}
