@@ -479,7 +479,8 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "Approvals", "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency",
+        "RelayConfig",
         "RelayTransport",
         "RelayWire", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
         "pi-relay-guardian", "pi-relayd",
