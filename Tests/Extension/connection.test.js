@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { Backoff } from "../../extension/lib/backoff.js";
 import { DaemonLink } from "../../extension/lib/daemon-link.js";
+import { socketPath } from "../../extension/lib/socket-path.js";
 import { Happenings } from "./support/happenings.js";
 import { scene } from "./support/scene.js";
 
@@ -215,4 +217,17 @@ test("a stopped link says at once that there will be no connection", async (t) =
   const link = new DaemonLink(one.path, { clock: one.clock, random: () => 0.5 }, { greet() {}, changed() {}, request() {}, notification() {} });
   assert.equal(await link.whenConnected({ milliseconds: 1_000 }), false);
   await assert.rejects(link.request("ping", {}), /not started/);
+});
+
+test("the socket of a home with a long path is where the home says", () => {
+  const scratch = mkdtempSync(join(tmpdir(), "relay-"));
+  try {
+    const home = join(scratch, "x".repeat(120));
+    mkdirSync(join(home, "run"), { recursive: true });
+    writeFileSync(join(home, "run/control.path"), "/tmp/pi-relay-1/abc.sock\n");
+    assert.equal(socketPath({ PI_RELAY_HOME: home }), "/tmp/pi-relay-1/abc.sock");
+    assert.equal(socketPath({ PI_RELAY_HOME: "/short" }), "/short/run/control.sock");
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
 });
