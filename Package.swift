@@ -441,16 +441,16 @@ let package = Package(
       name: "MessageRoutingTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Assistant", "ContentServices", "Conversations", "MessageDelivery",
-        "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport", "misbehaving-child",
-        "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
+        "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "ControlServerTests",
       dependencies: [
-        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
-        "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport",
+        "RelayWire", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "LiveUpgradeTests", dependencies: ["CLinux", "LiveUpgrade", "TestSupport"], swiftSettings: strict),
@@ -480,10 +480,8 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "Approvals", "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency",
-        "RelayConfig",
-        "RelayTransport",
-        "RelayWire", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
-        "pi-relay-guardian", "pi-relayd",
+        "RelayConfig", "RelayModel", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-attachments",
+        "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",

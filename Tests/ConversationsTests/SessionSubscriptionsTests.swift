@@ -71,6 +71,40 @@ import Testing
     #expect(trial.takePosts().isEmpty)
   }
 
+  @Test func `an observer is told everything of its session until it ends, and watches nothing`() {
+    let trial = Trial()
+    let told = Locked<[String]>([])
+    let number = trial.subscriptions.observe("s1") { item in
+      told.withLock { lines in
+        switch item {
+        case .event(.text(let text)): lines.append(text)
+        case .event(.nameOrModelChanged): lines.append("changed")
+        case .event(.closed): lines.append("closed")
+        case .ask(let record): lines.append("ask \(record.dialog.title)")
+        case .settleDialog(_, .unanswered(let why)): lines.append(why)
+        default: lines.append("other")
+        }
+      }
+    }
+    trial.subscriptions.watch("s1", key("one"), .everything)
+    trial.subscriptions.tell("s1", .text("hello"))
+    trial.subscriptions.tell("s2", .text("elsewhere"))
+    trial.subscriptions.tell("s1", question)
+    trial.subscriptions.tell("s1", .dialogWithdrawn(id: "q", why: "late"))
+    trial.subscriptions.tell("s1", .nameOrModelChanged)
+    // The conversations turn away, and the session goes on.
+    _ = trial.subscriptions.forget("s1")
+    trial.subscriptions.tell("s1", .text("more"))
+    #expect(told.withLock { $0 } == ["hello", "ask Sure?", "withdrawn: late", "changed", "more"])
+    trial.subscriptions.endObservation(number, of: "s1")
+    trial.subscriptions.tell("s1", .text("unheard"))
+    #expect(told.withLock(\.count) == 5)
+    _ = trial.subscriptions.observe("s1") { _ in told.withLock { $0.append("again") } }
+    trial.subscriptions.tell("s1", .closed)
+    trial.subscriptions.tell("s1", .closed)
+    #expect(told.withLock(\.count) == 6)
+  }
+
   @Test func `a conversation watches one session at a time`() {
     let trial = Trial()
     trial.subscriptions.watch("s1", key("one"), .everything)

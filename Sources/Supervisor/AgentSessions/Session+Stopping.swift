@@ -90,6 +90,7 @@ extension Session {
     do { try retention.memory?.forget() } catch {
       logger.error("what was said could not be removed: \(error)")
     }
+    emit(.closed)
   }
 
   private func waitForEndOfWork() async {

@@ -86,6 +86,9 @@ package actor Session {
     return record
   }
 
+  /// As many messages wait as may.
+  package var isFull: Bool { queue.count >= settings.maximumQueued }
+
   package var isIdle: Bool { current.isNothing && agent.isIdle && queue.isEmpty }
   package var isBusy: Bool { !current.isNothing || agent.isCompacting || !queue.isEmpty }
 

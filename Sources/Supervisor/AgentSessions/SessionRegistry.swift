@@ -215,6 +215,15 @@ package actor SessionRegistry {
 
   package func statuses() async -> [SessionStatus] { await all().statuses() }
 
+  /// The processes of agents, with their sessions.
+  package func agentProcesses() async -> [Int32: String] {
+    var processes: [Int32: String] = [:]
+    for session in awake() + passing {
+      if let pid = await session.connection?.child.pid { processes[pid] = session.id }
+    }
+    return processes
+  }
+
   package func rename(_ session: Session, to name: String, from conversation: ConversationKey) async -> String {
     names[session.id] = nil
     let name = freeName(name, seenFrom: conversation)

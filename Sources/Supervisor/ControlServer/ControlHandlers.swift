@@ -10,8 +10,9 @@ extension ControlServer {
     package let upgrade: @Sendable (String) async -> String
     package let stop: @Sendable () -> Void
     package let audience: any PluginEventHandler
-    /// Processes of agents, whose descendants may not command the daemon that supervises them.
-    package let agents: @Sendable () async -> Set<Int32>
+    package let sessions: any SessionService
+    /// Processes of agents, with their sessions: their descendants may not command the daemon that supervises them.
+    package let agents: @Sendable () async -> [Int32: String]
 
     package init(
       status: @escaping @Sendable () async -> DaemonStatus,
@@ -20,7 +21,8 @@ extension ControlServer {
       upgrade: @escaping @Sendable (String) async -> String,
       stop: @escaping @Sendable () -> Void,
       audience: any PluginEventHandler,
-      agents: @escaping @Sendable () async -> Set<Int32>
+      sessions: any SessionService,
+      agents: @escaping @Sendable () async -> [Int32: String]
     ) {
       self.status = status
       self.plugin = plugin
@@ -28,6 +30,7 @@ extension ControlServer {
       self.upgrade = upgrade
       self.stop = stop
       self.audience = audience
+      self.sessions = sessions
       self.agents = agents
     }
   }

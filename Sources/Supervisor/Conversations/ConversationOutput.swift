@@ -196,7 +196,7 @@ package actor ConversationOutput {
       await answer.flushBeforeNotice(in: profile)
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .messageGiven: await showEcho()
-    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
+    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken, .closed: break
     case .runEnded(var message, let end):
       let isUnseen = display.dropsEcho(of: end)
       if !isUnseen { await showEcho() }

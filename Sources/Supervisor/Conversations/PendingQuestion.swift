@@ -9,9 +9,9 @@ package struct PendingQuestion: Codable, Sendable, Equatable {
   package let session: String
   package let dialog: PiDialog
   /// Asked by the supervisor, not by an agent.
-  let isFromSupervisor: Bool
+  package let isFromSupervisor: Bool
   /// Seconds since 1970.
-  let expires: Double?
+  package let expires: Double?
 
   var kind: DialogShow.Kind {
     switch dialog.kind {

@@ -55,7 +55,7 @@ package final class QuestionRegistry: Sendable {
   }
 
   /// The open questions of a session, oldest first.
-  func all(of session: String) -> [PendingQuestion] {
+  package func all(of session: String) -> [PendingQuestion] {
     state.withLock { state in state.order.compactMap { state.open[$0] }.filter { $0.session == session } }
   }
 

@@ -83,6 +83,10 @@ package final class Router: PluginEventHandler {
   private let terminals: DetachedTerminals
   private let unseen: UnseenEvents
   private let snapshots: RoutingSnapshots
+  private let programs: ProgramMessages
+  private let programRecovery: ProgramRecovery
+  /// For programs that are no messengers.
+  package let commands: SessionCommands
 
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
@@ -115,9 +119,17 @@ package final class Router: PluginEventHandler {
     let dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
       subscriptions: subscriptions, questions: questions, logger: logger)
+    let (programGate, files) = (ProgramGate(), ProgramFiles(home: dependencies.home))
+    programs = ProgramMessages(store: store, prompts: prompts, gate: gate, files: files, logger: logger)
+    programRecovery = ProgramRecovery(
+      store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, prompts: prompts,
+      messages: programs, files: files, redaction: redaction, logger: logger)
+    commands = SessionCommands(
+      sessions: sessions, bindings: bindings, subscriptions: subscriptions, questions: questions, prompts: prompts,
+      messages: programs, gate: programGate, taskScope: taskScope, timeSource: timeSource)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
-      redaction: redaction, logger: logger)
+      programs: programRecovery, redaction: redaction, logger: logger)
     presence = PresenceTracker(
       sessions: sessions, directory: directory, subscriptions: subscriptions, redaction: redaction, logger: logger)
     scheduler = AssistantScheduler(
@@ -132,7 +144,8 @@ package final class Router: PluginEventHandler {
     unseen = UnseenEvents(
       store: store, sessions: sessions, directory: directory, questions: questions, logger: logger)
     snapshots = RoutingSnapshots(
-      gate: gate, directory: directory, subscriptions: subscriptions, questions: questions, recovery: recovery)
+      gate: gate, directory: directory, subscriptions: subscriptions, questions: questions, recovery: recovery,
+      programs: programGate)
     directory.onArrival { [dispatcher, recovery] arrival, key in
       await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
     }
@@ -151,11 +164,19 @@ package final class Router: PluginEventHandler {
     }
     checkpoints.sweep(keeping: keys)
     terminals.expectAll(among: try await store.instances())
+    try await programRecovery.sweepFiles()
   }
+
+  /// Continues the messages of programs; after the sessions have continued.
+  package func recoverPrograms() async throws { try await recovery.recoverPrograms() }
 
   /// Runs conversations until `stop`.
   package func run() async {
-    subscriptions.whenEndedUnseen { [taskScope, unseen] end, how in taskScope.add { await unseen.ended(end, how) } }
+    subscriptions.whenEndedUnseen { [taskScope, unseen, programs] end, how in
+      // At once: the daemon may be about to close the store.
+      if end.key.conversation.isProgram { return programs.ended(end) }
+      taskScope.add { await unseen.ended(end, how) }
+    }
     subscriptions.whenAskedUnseen { [taskScope, unseen] record, key in
       taskScope.add { await unseen.asked(record, key) }
     }

@@ -135,7 +135,8 @@ package final class Daemon: Sendable {
           guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
-        audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
+        audience: router, sessions: router.commands,
+        agents: { await sessions.agentProcesses() }),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
     upgrade.withLock {

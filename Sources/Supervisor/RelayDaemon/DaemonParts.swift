@@ -73,6 +73,7 @@ struct DaemonParts: Sendable {
       try await router.adopt(handover.router, running: handover.sessions.messages)
       await sessions.adopt(handover.sessions)
     }
+    try await router.recoverPrograms()
     let plugins = PluginRegistry(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: home.plugins), loaded: loaded,
       dependencies: PluginDependencies(

@@ -28,6 +28,11 @@ package struct SessionRecord: Sendable, Equatable {
   }
 }
 
+extension SessionRecord {
+  /// The variable with the session's id in the environment of its processes.
+  package static let environmentVariable = "PI_RELAY_SESSION"
+}
+
 /// The role of a session that is not an ordinary coding session.
 package enum SessionRole: String, Sendable {
   /// Of a conversation with the assistant.

@@ -19,6 +19,19 @@ package enum MessageStage: Sendable, Equatable {
     }
   }
 
+  /// For programs.
+  package var name: String {
+    switch self {
+    case .received: "received"
+    case .handling: "handling"
+    case .dispatching: "dispatching"
+    case .accepted: "accepted"
+    case .settled: "settled"
+    case .interrupted: "interrupted"
+    case .dropped: "dropped"
+    }
+  }
+
   package var isFinal: Bool {
     switch self {
     case .settled, .interrupted, .dropped: true

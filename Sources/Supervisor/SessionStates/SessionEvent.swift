@@ -37,6 +37,8 @@ package enum SessionEvent: Sendable, Equatable {
   case messageDropped(MessageEnd)
   /// The message was taken back too late, as it seemed, and the agent did not take it after all.
   case messageNotTaken(MessageEnd)
+  /// The session is closed: no event follows.
+  case closed
 }
 
 /// Work that takes its time and is told while it does.
