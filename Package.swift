@@ -195,7 +195,8 @@ let package = Package(
     .target(
       name: "MessageRouting",
       dependencies: [
-        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
+        "AgentExtension", "AgentRuntime", "AgentSessions", "Assistant", "ChatCommands", "ContentServices",
+        "Conversations", "MessageDelivery", "PiRPC",
         "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore",
         "RelayText", "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
@@ -204,6 +205,7 @@ let package = Package(
     .target(
       name: "ControlServer",
       dependencies: [
+        "AgentExtension",
         "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
         "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
@@ -221,8 +223,9 @@ let package = Package(
     .target(
       name: "RelayDaemon",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ContentServices", "ControlServer", "LiveUpgrade",
-        "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision",
+        "AgentExtension", "AgentRuntime", "AgentSessions", "Assistant", "Bridge", "BridgeProtocol", "CLinux",
+        "ContentServices",
+        "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision",
         "RelayConcurrency", "RelayConfig",
         "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
         "SessionStates", .product(name: "Logging", package: "swift-log"),
@@ -449,6 +452,7 @@ let package = Package(
     .testTarget(
       name: "ControlServerTests",
       dependencies: [
+        "AgentExtension",
         "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport",
         "RelayWire", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),

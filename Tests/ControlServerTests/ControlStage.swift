@@ -1,3 +1,4 @@
+import AgentExtension
 import CLinux
 import Glibc
 import Logging
@@ -101,10 +102,67 @@ final class RecordingSessions: SessionService {
   }
 }
 
+/// Agents in terminals, and the extensions of agents: notes what is asked, and echoes what an attached agent writes.
+final class RecordingExtensions: SessionAttachments, ExtensionHost {
+  let asked = Locked<[String]>([])
+  let attachedProcesses = Locked<Set<Int32>>([])
+  let approvals = Mailbox<Bool>()
+
+  private func note(_ text: String) { asked.withLock { $0.append(text) } }
+
+  private func greeting(_ session: String) -> ExtensionHello.Reply {
+    ExtensionHello.Reply(
+      machine: "here", session: NamedSession(id: session, name: "name of \(session)"),
+      approvals: ApprovalSettings(enabled: true, timeoutSeconds: 120))
+  }
+
+  func attach(
+    _ request: SessionAttachRequest, by process: AttachingProcess,
+    connect: @Sendable (ExtensionHello.Reply) async -> RawConnection?
+  ) async throws(WireError) {
+    guard request.session != "taken" else { throw WireError(.invalidRequest, "session: it is taken") }
+    note("attach \(request.session) \(process.pid)")
+    guard let connection = await connect(greeting(request.session)) else { return note("lost") }
+    let outbox = Outbox(descriptor: connection.output, limit: 1 << 20)
+    let reader = LineReader(
+      descriptor: connection.input, maximumLineLength: 1 << 20, held: connection.held,
+      handlers: .init(
+        line: { framed in
+          guard case .line(let bytes) = framed else { return }
+          try? outbox.send(Array(bytes) + [0x0A])
+        }, end: { outbox.abandon() }))
+    try? reader.start()
+  }
+
+  func isAttached(_ pid: Int32) async -> Bool { attachedProcesses.withLock { $0.contains(pid) } }
+
+  func greeting(of session: String) async throws(WireError) -> ExtensionHello.Reply { greeting(session) }
+  func send(_ text: String, from session: String) async throws(WireError) { note("send \(session) \(text)") }
+
+  func sendFile(_ path: String, caption: String?, from session: String) async throws(WireError) -> String {
+    note("file \(session) \(path) \(caption ?? "nil")")
+    return path
+  }
+
+  func spawn(_ request: ExtensionSpawn, from session: String) async throws(WireError) -> NamedSession {
+    note("spawn \(session) \(request.task ?? "nil")")
+    return NamedSession(id: "new", name: "new")
+  }
+
+  func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply {
+    let allows = await approvals.next() ?? false
+    return ExtensionApprove.Reply(decision: allows ? .allow : .deny, reason: allows ? nil : "no")
+  }
+
+  func status(of session: String) async throws(WireError) -> String { "status of \(session)" }
+  func approvals(of session: String) async throws(WireError) -> String { "approvals of \(session)" }
+}
+
 /// A server in a folder of its own, with the daemon's part played by the test.
 final class ControlStage: Sendable {
   let router = RecordingRouter()
   let sessions = RecordingSessions()
+  let extensions = RecordingExtensions()
   let stops = Mailbox<Void>()
   let agents = Locked<[Int32: String]>([:])
   let log = Mailbox<String>()
@@ -129,6 +187,7 @@ final class ControlStage: Sendable {
         plugin: { name, change in name == "discord" ? nil : "there is no plugin \(name) to \(change)" },
         reload: { ["line 3: no such setting"] }, upgrade: { "\($0) is not executable" },
         stop: { [stops] in stops.post(()) }, audience: router, sessions: sessions,
+        attachments: extensions, extensions: extensions,
         agents: { [agents] in agents.withLock { $0 } }),
       marker: "PI_RELAY_TEST_MARKER=\(folder.path)", clock: clock,
       logger: .lines { [log] in log.post($0) })
@@ -154,6 +213,8 @@ final class ControlStage: Sendable {
     try connection.start()
     return connection
   }
+
+  var socketPath: String { home.socket }
 
   /// A connection without anything that reads or writes it.
   func socket() throws -> Int32 {

@@ -108,6 +108,25 @@ package final class JSONRPCConnection: Sendable {
     }
   }
 
+  /// Gives the connection to another protocol, and ends without closing it for the other side.
+  ///
+  /// - Returns: descriptors that the caller owns, and the beginning of what comes next; `nil` while a request of either side is
+  ///   open, or output waits to be written.
+  package func handOver() async -> (input: Int32, output: Int32, held: [UInt8])? {
+    guard let held = await hold() else {
+      resume()
+      return nil
+    }
+    defer { close() }
+    let input = fcntl(held.input, F_DUPFD_CLOEXEC, 3)
+    let output = fcntl(held.output, F_DUPFD_CLOEXEC, 3)
+    guard input >= 0, output >= 0 else {
+      for descriptor in [input, output] where descriptor >= 0 { _ = Glibc.close(descriptor) }
+      return nil
+    }
+    return (input, output, held.held)
+  }
+
   package static let idsSkipped: Int64 = 1_000_000
 
   package func resume() {

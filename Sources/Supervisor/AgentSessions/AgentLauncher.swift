@@ -24,7 +24,8 @@ struct AgentLauncher: Sendable {
   func launch(of program: AgentExecutable) -> AgentLaunchConfiguration {
     AgentLaunchConfiguration(
       program: program, pi: context.pi, id: context.record.id, model: model ?? context.pi.model,
-      directory: context.record.directory, memory: memory, home: dependencies.home,
+      directory: context.record.directory, memory: memory, extensionFolder: dependencies.extensionFolder,
+      home: dependencies.home,
       inherited: dependencies.environment)
   }
 
@@ -65,6 +66,14 @@ struct AgentLauncher: Sendable {
         // Closed again before this went through.
       }
     }
+  }
+
+  /// Talks to an agent that a person runs.
+  func attach(_ agent: AttachedAgent) -> PiConnection {
+    PiConnection(
+      attached: agent.process, input: agent.input, output: agent.output, held: agent.held, log: log,
+      wantsToolImages: context.record.wantsToolImages, clock: dependencies.timeSource.clock,
+      text: { [emit = context.emit] in emit(.text($0)) })
   }
 
   /// Continues with a process of the program before.

@@ -79,7 +79,7 @@ struct RunWatch: Sendable {
     guard let run = session.current.run(generation), !run.started else { return false }
     guard !session.questions.hasDialogs, !run.isAnswered else { return true }
     session.logger.warning("pi took no message within \(limit.forPeople) and is ended")
-    connection.child.signal(SIGKILL)
+    connection.kill()
     return false
   }
 
@@ -149,7 +149,7 @@ struct RunWatch: Sendable {
     switch answer {
     case .silence(.wait), .message, nil: break
     case .silence(.stopRun): _ = await session.abort()
-    case .silence(.restartAgent): connection.child.signal(SIGKILL)
+    case .silence(.restartAgent): connection.kill()
     }
   }
 }

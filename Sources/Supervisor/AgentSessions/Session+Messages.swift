@@ -101,6 +101,9 @@ extension Session {
     return .refused
   }
 
+  /// The message that the agent works on; `nil` between runs, and in a run that was begun in a terminal.
+  package var messageAtWork: MessageKey? { current.run.flatMap { $0.isAccepted ? $0.prompt.key : nil } }
+
   /// `done` where the agent does not have the message yet.
   package func holds(_ key: MessageKey) -> MessageChange {
     if queue.contains(key) { return .done }

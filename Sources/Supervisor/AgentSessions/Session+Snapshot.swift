@@ -20,8 +20,10 @@ extension Session {
   /// Hears nothing more of its agent until `resume`.
   func hold() async -> Hold {
     guard phase.isOpen else { return .busy }
+    // A person's own pi connects again by itself, to the next program.
+    if isAttached { return current.isNothing && queue.isEmpty ? .asleep : .busy }
     if agent.isLeaving { return .busy }
-    if questions.awaitsDecision { return queue.hasCompaction ? .busy : .asking(connection?.child.handover) }
+    if questions.awaitsDecision { return queue.hasCompaction ? .busy : .asking(connection?.process.handover) }
     // The next program asks again if the agent stays silent.
     if let silence = questions.silence { questions.withdrawOwn(silence, "pi-relayd was upgraded") }
     guard let connection else {

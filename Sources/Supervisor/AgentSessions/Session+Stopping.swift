@@ -13,7 +13,7 @@ extension Session {
   /// Interrupts what the agent is doing. Waiting messages run next.
   package func abort() async -> StoppedWork {
     switch current.stop() {
-    case .nothing: return .nothing
+    case .nothing: return await abortInTerminal() ? .run : .nothing
     case .compaction:
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
       agent.cancelWait()
@@ -47,7 +47,7 @@ extension Session {
     } catch .timedOut {
       guard current.run(generation) != nil else { return }
       logger.warning("pi did not stop within \(Self.abortLimit.forPeople) and is ended")
-      connection.child.signal(SIGKILL)
+      connection.kill()
     } catch {
       // It has ended: the run has too.
     }

@@ -31,6 +31,8 @@ package actor Session {
   let questions: SessionQuestions
   var retention: RetentionState
   var notices = NoticeText()
+  /// Of a session whose agent a person runs.
+  var terminal = TerminalPresence()
   let wakes = Mailbox<Void>(merge: { _, _ in true })
   var workWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -58,6 +60,8 @@ package actor Session {
   package nonisolated var id: String { context.record.id }
   package nonisolated var directory: String { context.record.directory }
   package nonisolated var role: SessionRole? { context.record.role }
+  /// A person runs its agent in a terminal.
+  package nonisolated var isAttached: Bool { context.record.isAttached }
   /// The conversation that began it.
   nonisolated var home: ConversationKey? { context.record.home }
   nonisolated var settings: Config.Sessions { context.settings }
@@ -73,7 +77,7 @@ package actor Session {
   package func status() -> SessionStatus {
     SessionStatus(
       id: id, name: name, directory: directory, activity: agent.activity,
-      model: model.shown ?? model.chosen ?? pi.model, pid: connection?.child.pid, queued: queue.count,
+      model: model.shown ?? model.chosen ?? pi.model, pid: connection?.process.pid, queued: queue.count,
       openDialogs: questions.count, sessionFile: agent.facts.state?.sessionFile, restarts: agent.facts.restarts,
       isDemo: agent.facts.program?.isDemo ?? false)
   }
@@ -105,6 +109,7 @@ package actor Session {
   /// Uses another model from the next run on: the idle agent is started anew with it. `set_model` would change the
   /// person's own settings.
   package func use(model new: String) async {
+    if isAttached { return await useInTerminal(model: new) }
     let isIdle = isIdle
     model.choose(new, isIdle: isIdle)
     emit(.nameOrModelChanged)

@@ -26,6 +26,8 @@ package struct SessionDependencies: Sendable {
   package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { TextSanitizer.line($0, limit: $1) }
   /// Environment variables that agents must not see.
   package var secretVariables: @Sendable () -> Set<String> = { [] }
+  /// The extension that agents run with; `nil` where there is none.
+  package var extensionFolder: String?
   /// Follows the agents' processes; `nil` where nobody does.
   package var agentObserver: (any AgentObserver)?
 

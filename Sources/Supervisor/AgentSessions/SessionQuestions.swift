@@ -149,6 +149,15 @@ final class SessionQuestions {
     for id in questions.ownIDs { withdrawOwn(id, why) }
   }
 
+  /// Tries again what waits because there was no agent.
+  func tryAgain() {
+    for id in questions.ownIDs where questions.own(id)?.question == .message(.agentUnavailable) {
+      guard let question = questions.takeOwn(id) else { continue }
+      context.emit(.dialogWithdrawn(id: id, why: "the agent is back"))
+      question.answer(.message(.tryAgain))
+    }
+  }
+
   // MARK: - Upgrade
 
   /// The agent's open questions, and how long each has waited.

@@ -1,4 +1,4 @@
-internal import AgentRuntime
+package import AgentRuntime
 internal import FoundationEssentials
 internal import Logging
 internal import ProcessSupervision
@@ -24,6 +24,8 @@ package actor SessionRegistry {
 
   private let ordinaryProfile: SessionProfile
   private let assistantProfile: SessionProfile
+  /// Of sessions whose agents people run in terminals: these take no slot, and are not ended for want of work.
+  private let attachedProfile: SessionProfile
   private let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   private var entries: [String: Entry] = [:]
   private var order: [String] = []
@@ -41,6 +43,10 @@ package actor SessionRegistry {
   package init(ordinary: SessionProfile, assistants: SessionProfile) {
     ordinaryProfile = ordinary
     assistantProfile = assistants
+    var attached = ordinary
+    attached.settings.idleTimeout = nil
+    attached.dependencies.places = AgentSlots(maximum: .max, maximumStarting: .max)
+    attachedProfile = attached
   }
 
   package nonisolated var dependencies: SessionDependencies { ordinaryProfile.dependencies }
@@ -67,6 +73,29 @@ package actor SessionRegistry {
       name ?? directory.split(separator: "/").last.map(String.init) ?? "session", seenFrom: home)
     let record = SessionRecord(
       id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role, home: home)
+    let session = add(record, emit)
+    await save(record)
+    return session
+  }
+
+  /// The session of an agent that a person runs in a terminal; made where there is none.
+  ///
+  /// - Throws: where the daemon runs the session itself: two agents would write into one transcript.
+  package func attached(
+    _ id: String, name: String?, directory: String, emit: @escaping @Sendable (String, SessionEvent) -> Void
+  ) async throws(AgentUnavailable) -> Session {
+    if let known = session(id) {
+      guard known.isAttached else {
+        throw AgentUnavailable(
+          description:
+            "pi-relayd runs this session itself; close it there first (/close), or begin another in the terminal")
+      }
+      return known
+    }
+    let wish = name ?? directory.split(separator: "/").last.map(String.init) ?? "session"
+    let record = SessionRecord(
+      id: id, name: freeName(wish, seenFrom: nil), directory: directory, model: nil, wantsToolImages: false,
+      isAttached: true)
     let session = add(record, emit)
     await save(record)
     return session
@@ -105,7 +134,7 @@ package actor SessionRegistry {
     _ record: SessionRecord, isRestored: Bool = false, isListed: Bool = true,
     _ emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) -> Session {
-    let profile = profile(for: record.role)
+    let profile = record.isAttached ? attachedProfile : profile(for: record.role)
     let session = Session(
       record, pi: profile.pi, settings: profile.settings, memory: profile.retention(record),
       dependencies: profile.dependencies, taskScope: taskScope, isRestored: isRestored, isListed: isListed,
@@ -219,7 +248,7 @@ package actor SessionRegistry {
   package func agentProcesses() async -> [Int32: String] {
     var processes: [Int32: String] = [:]
     for session in awake() + passing {
-      if let pid = await session.connection?.child.pid { processes[pid] = session.id }
+      if let pid = await session.connection?.process.pid { processes[pid] = session.id }
     }
     return processes
   }
@@ -287,7 +316,9 @@ package actor SessionRegistry {
 
   /// Ends an idle agent, the one listed first.
   private func makeRoom(amongAssistants: Bool) async {
-    for session in awake() where (session.role != nil) == amongAssistants { if await session.makeRoom() { return } }
+    for session in awake() where !session.isAttached && (session.role != nil) == amongAssistants {
+      if await session.makeRoom() { return }
+    }
   }
 
   /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.

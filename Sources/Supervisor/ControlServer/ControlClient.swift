@@ -41,6 +41,9 @@ final class ControlClient: Sendable {
 
   var isOwner: Bool { if case .owner = role { true } else { false } }
 
+  /// The session whose agent the client is, or descends from.
+  var agentSession: String? { if case .agent(let session) = role { session } else { nil } }
+
   /// The only session that the client may ask about; `nil` for one that may ask about all.
   ///
   /// - Throws: where it may ask about none.

@@ -1,3 +1,4 @@
+package import AgentExtension
 package import PluginRuntime
 
 extension ControlServer {
@@ -11,6 +12,8 @@ extension ControlServer {
     package let stop: @Sendable () -> Void
     package let audience: any PluginEventHandler
     package let sessions: any SessionService
+    package let attachments: any SessionAttachments
+    package let extensions: any ExtensionHost
     /// Processes of agents, with their sessions: their descendants may not command the daemon that supervises them.
     package let agents: @Sendable () async -> [Int32: String]
 
@@ -22,6 +25,8 @@ extension ControlServer {
       stop: @escaping @Sendable () -> Void,
       audience: any PluginEventHandler,
       sessions: any SessionService,
+      attachments: any SessionAttachments,
+      extensions: any ExtensionHost,
       agents: @escaping @Sendable () async -> [Int32: String]
     ) {
       self.status = status
@@ -31,6 +36,8 @@ extension ControlServer {
       self.stop = stop
       self.audience = audience
       self.sessions = sessions
+      self.attachments = attachments
+      self.extensions = extensions
       self.agents = agents
     }
   }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import RelayModel
 
 /// The role of the process at the other end of a connection.
-enum ControlRole: Sendable {
+package enum ControlRole: Sendable {
   case owner
   /// An agent's process or a descendant of one, which may not command the daemon that supervises it. It has the role of
   /// its session; `nil` for another process that the daemon has started.
@@ -14,7 +14,7 @@ enum ControlRole: Sendable {
   /// - Parameters:
   ///   - marker: of the environment of processes that the daemon has started.
   ///   - agents: the processes of agents, with their sessions.
-  static func ofPeer(
+  package static func ofPeer(
     _ connection: Int32, marker: String, agents: @Sendable () async -> [Int32: String]
   ) async -> ControlRole {
     var pid: pid_t = 0

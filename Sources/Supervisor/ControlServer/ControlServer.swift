@@ -1,3 +1,4 @@
+internal import AgentExtension
 internal import Glibc
 package import Logging
 internal import RelayConcurrency
@@ -21,9 +22,9 @@ package final class ControlServer: Sendable {
     }
   }
 
-  static let maximumConnections = 64
+  static let maximumConnections = 256
 
-  private let handlers: Handlers
+  let handlers: Handlers
   private let marker: String
   private let clock: any Clock<Duration>
   private let logger: Logger
@@ -107,7 +108,17 @@ package final class ControlServer: Sendable {
           await terminals.attach(request, peer)
           break
         }
-        if client.takes(request) { await requests.answer(request, of: client) }
+        if request.method == SessionAttachRequest.method {
+          await attach(request, peer, connection, isOwner: client.isOwner)
+          break
+        }
+        guard client.takes(request) else { continue }
+        if let session = client.agentSession, ExtensionRequests.methods.contains(request.method) {
+          // At the same time: an approval waits for a person.
+          taskScope.add { [handlers] in await ExtensionRequests(handlers.extensions).answer(request, of: session) }
+        } else {
+          await requests.answer(request, of: client)
+        }
       }
     } catch {
       logger.notice("a control connection failed: \(error)")

@@ -176,6 +176,9 @@ package actor ConversationOutput {
       display.beginRun(origin, text: text, in: key)
       // Not at once: first of all the message goes to the agent.
       reminders.add(.runIsSlow(typing.runBegan()), after: Self.slowStart)
+    case .typed(let text):
+      await answer.flushBeforeNotice(in: profile)
+      await say("▶ USER: \(text)", .echo)
     case .agentStarted: if typing.start() { await delivery.typing(true) }
     case .text(let text):
       guard profile.settings.output != .final else { return }

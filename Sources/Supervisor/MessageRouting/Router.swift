@@ -87,6 +87,10 @@ package final class Router: PluginEventHandler {
   private let programRecovery: ProgramRecovery
   /// For programs that are no messengers.
   package let commands: SessionCommands
+  /// The sessions whose agents people run in terminals.
+  package let attachments: AttachedSessions
+  /// The way from an agent to the person whose message it works on.
+  package let requesters: RequesterChannel
 
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
@@ -127,6 +131,9 @@ package final class Router: PluginEventHandler {
     commands = SessionCommands(
       sessions: sessions, bindings: bindings, subscriptions: subscriptions, questions: questions, prompts: prompts,
       messages: programs, gate: programGate, taskScope: taskScope, timeSource: timeSource)
+    attachments = AttachedSessions(
+      store: store, sessions: sessions, bindings: bindings, directory: directory, prompts: prompts, logger: logger)
+    requesters = RequesterChannel(store: store, sessions: sessions, directory: directory, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
       programs: programRecovery, redaction: redaction, logger: logger)

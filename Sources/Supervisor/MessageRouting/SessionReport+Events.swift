@@ -32,6 +32,7 @@ extension SessionReport {
     switch event {
     case .runStarted(let message, let text):
       ("run.started", members(of: message).merging(["text": .string(beginning(text))]) { $1 })
+    case .typed(let text): ("typed", ["text": .string(beginning(text))])
     case .agentStarted: ("agent.started", [:])
     case .text(let text): ("text", ["text": .string(text)])
     case .messageEnded(let message):

@@ -66,6 +66,8 @@ package struct QuestionSet {
 
   package mutating func ask(_ id: String, _ question: Own) { own[id] = question }
 
+  package func own(_ id: String) -> Own? { own[id] }
+
   /// Takes a question out, to answer it.
   package mutating func takeOwn(_ id: String) -> Own? { own.removeValue(forKey: id) }
 }

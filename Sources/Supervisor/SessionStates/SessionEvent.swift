@@ -6,6 +6,8 @@ package import RelayWire
 package enum SessionEvent: Sendable, Equatable {
   /// Work on a message begins. `text` is what was typed, `origin` where: other watchers are shown it.
   case runStarted(MessageKey?, text: String)
+  /// A person has typed a message in the agent's own terminal; the agent works on it.
+  case typed(String)
   /// The agent has begun to work.
   case agentStarted
   /// The message is being given to the agent.

@@ -93,7 +93,8 @@ package struct SessionRun: Codable {
     case .agentEnd(let willRetry):
       if willRetry == true { return .goesOn }
       return willRetry == nil && settles != true ? .overUnlessContinued : .goesOn
-    case .agentSettled: return .over(end)
+    // A run that a person began in the agent's own terminal may settle before ours has begun.
+    case .agentSettled: return started || isAccepted ? .over(end) : .goesOn
     case .extensionError(let path, let message):
       if calls(path) { commandError = message }
       return .goesOn

@@ -1,0 +1,70 @@
+internal import AgentExtension
+internal import AgentRuntime
+internal import AgentSessions
+internal import ControlServer
+internal import MessageRouting
+internal import RelayConcurrency
+internal import RelayModel
+internal import RelayWire
+
+/// The daemon as the extensions of agents know it: of its own children, and of pi in terminals.
+struct AgentExtensions: ExtensionHost, SessionAttachments {
+  let machine: String
+  let sessions: SessionRegistry
+  let commands: SessionCommands
+  let requesters: RequesterChannel
+  let attachments: AttachedSessions
+
+  private var approvalSettings: ApprovalSettings { ApprovalSettings(enabled: false, timeoutSeconds: 120) }
+
+  // MARK: - Attaching
+
+  func attach(
+    _ request: SessionAttachRequest, by process: AttachingProcess,
+    connect: @Sendable (ExtensionHello.Reply) async -> RawConnection?
+  ) async throws(WireError) {
+    let named = try await attachments.session(request.session, name: request.name, directory: request.directory)
+    let reply = ExtensionHello.Reply(machine: machine, session: named, approvals: approvalSettings)
+    guard let connection = await connect(reply) else { return }
+    let agent = AttachedAgent(
+      process: AttachedProcess(pid: process.pid, startTime: process.startTime), input: connection.output,
+      output: connection.input, held: connection.held)
+    await attachments.attach(agent, to: named.id, turned: request.reason != nil)
+  }
+
+  func isAttached(_ pid: Int32) async -> Bool { await attachments.isAttached(pid) }
+
+  // MARK: - Requests
+
+  func greeting(of session: String) async throws(WireError) -> ExtensionHello.Reply {
+    let status = try await commands.status(session)
+    return ExtensionHello.Reply(
+      machine: machine, session: NamedSession(id: status.id, name: status.name), approvals: approvalSettings)
+  }
+
+  func send(_ text: String, from session: String) async throws(WireError) {
+    try await requesters.send(text, from: session)
+  }
+
+  func sendFile(_ path: String, caption: String?, from session: String) async throws(WireError) -> String {
+    try await requesters.sendFile(path, caption: caption, from: session)
+  }
+
+  func spawn(_ request: ExtensionSpawn, from session: String) async throws(WireError) -> NamedSession {
+    let directory = try await commands.status(session).directory
+    let status = try await commands.create(
+      directory: request.directory ?? directory, name: request.name, model: nil, task: request.task)
+    return NamedSession(id: status.id, name: status.name)
+  }
+
+  func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply {
+    ExtensionApprove.Reply(decision: .allow)
+  }
+
+  func status(of session: String) async throws(WireError) -> String {
+    let status = try await commands.status(session)
+    return "Session \(status.name) on \(machine): \(status.words)."
+  }
+
+  func approvals(of session: String) async throws(WireError) -> String { "Approvals are switched off." }
+}
