@@ -1,6 +1,7 @@
 import CLinux
 import ControlServer
 import Glibc
+import ProcessSupervision
 import RelayConcurrency
 import RelayHome
 import RelayModel
@@ -242,6 +243,93 @@ extension EndToEnd.Sessions {
         await #expect {
           _ = try await relay.ask(SessionStatusRequest(session: "nobody"))
         } throws: { "\($0)".contains("there is no session nobody") }
+      }
+    }
+
+    @Test func `a process of an agent is told of its own session only, and commands nothing`() async throws {
+      let relayd = Built.executable("pi-relayd")
+      let filter = """
+        export PI_RELAY_HOME="$HOME/home"
+        # An agent that is only asked for its models has no session.
+        rm -f "$HOME/left" "$HOME/done"
+        \(relayd) sessions --json > "$HOME/list" 2>&1 < /dev/null
+        \(relayd) send other hello > "$HOME/send" 2>&1 < /dev/null
+        \(relayd) send mine hello > "$HOME/own" 2>&1 < /dev/null
+        \(relayd) stop > "$HOME/stop" 2>&1 < /dev/null
+        # Its parent has ended when it begins, and it descends from no agent any more.
+        (sh -c 'until [ -e "$HOME/left" ]; do sleep 0.01; done
+          \(relayd) sessions --json > "$HOME/far" 2>&1 < /dev/null; : > "$HOME/done"' &)
+        : > "$HOME/left"
+        until [ -e "$HOME/done" ]; do sleep 0.01; done
+        exec cat
+        """
+      try await RelayFixture.run(agentFilter: "sh \"$HOME/filter\"") { relay in
+        try relay.scratch.write("filter", filter)
+        _ = try await relay.ask(SessionCreateRequest(name: "other"))
+        try await relay.messenger.say("/new mine", id: "1")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        try await relay.messenger.say("hello", id: "2")
+        await relay.messenger.waitForText("You wrote: hello")
+        func output(_ name: String) -> String { relay.scratch.read(name) }
+        for list in ["list", "far"] {
+          #expect(output(list).contains(#""name":"mine""#) && !output(list).contains("other"), "\(output(list))")
+        }
+        #expect(output("send").contains("run session.prompt outside of the agent"), "\(output("send"))")
+        #expect(output("own").contains("run session.prompt outside of the agent"), "\(output("own"))")
+        #expect(output("stop").contains("run control.stop outside of the agent"), "\(output("stop"))")
+        #expect(await count("You wrote: hello", relay) == 1)
+      }
+    }
+
+    @Test func `the command line sends, watches, answers and stops`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let began = Mailbox<Void>()
+        async let watched = relay.converse("watch", session.name) { _, _ in began.post(()) }
+        _ = await began.next()
+        let short = String(session.id.prefix(8))
+        let sent = try await relay.command("send", short, "--follow-up", "--id", "p1", "/select")
+        #expect(sent.output == ["The session has the message p1."], "\(sent.errors)")
+        await relay.messenger.wait { !$0.questions.isEmpty }
+        #expect(try await relay.command("answer", short).output.contains("  2. Green"))
+        #expect(try await relay.command("answer", short, "2").output == ["Answered: Green"])
+        try await waitForStage(.settled, of: "p1", in: session, relay)
+        let again = try await relay.command("send", short, "--id", "p1", "--json", "/select")
+        #expect(again.output == [#"{"message":"p1","repeated":true,"stage":"settled"}"#])
+        #expect(try await relay.command("abort", short).output == ["There is nothing to stop."])
+        #expect(try await relay.command("sessions").output.first?.contains(session.id) == true)
+        let unknown = try await relay.command("send", "nobody", "x")
+        #expect(unknown.exit == .exited(1) && unknown.errors.first?.contains("there is no session nobody") == true)
+        _ = try await relay.ask(SessionCloseRequest(session: session.id))
+        let seen = try await watched
+        #expect(seen.exit == .exited(0) && seen.output.first == "\(session.name) is idle", "\(seen.errors)")
+        #expect(seen.output.contains("▶ /select") && seen.output.contains("✔ Green (a program)"), "\(seen.output)")
+        #expect(seen.output.contains { $0.contains("You answered: Green") }, "\(seen.output)")
+        #expect(seen.output.suffix(2) == ["⏹ answered", "The session is closed."], "\(seen.output)")
+      }
+    }
+
+    @Test func `the command line prints events as JSON, and says that the daemon is gone`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await talk(relay)
+        let first = Mailbox<String>()
+        async let watched = relay.converse("watch", session.id, "--json") { line, _ in first.post(line) }
+        // It is told nothing of the time before it watches.
+        let isSeen = Locked(false)
+        async let renamed: Void = {
+          while !isSeen.withLock({ $0 }) {
+            _ = try await relay.ask(SessionRenameRequest(session: session.id, name: "x"))
+          }
+        }()
+        let line = try #require(await first.next())
+        isSeen.withLock { $0 = true }
+        let event = try JSONCoding.decode(JSONValue.self, from: Array(line.utf8))
+        #expect(event["event"] == "changed" && event["session"]?.stringValue == session.id, "\(line)")
+        try await renamed
+        #expect(await relay.stop() == .exited(0))
+        let seen = try await watched
+        #expect(seen.exit == .exited(1))
+        #expect(seen.errors == ["pi-relayd: the daemon has ended the connection"])
       }
     }
   }
