@@ -77,7 +77,7 @@ let package = Package(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
       name: "RelayConfig",
-      dependencies: ["CYAML", "RelayConcurrency", "RelayText", "RelayWire"],
+      dependencies: ["Approvals", "CYAML", "RelayConcurrency", "RelayText", "RelayWire"],
       path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
@@ -478,7 +478,8 @@ let package = Package(
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "RelayConfigTests", dependencies: ["RelayConcurrency", "RelayConfig", "RelayWire"], swiftSettings: strict),
+      name: "RelayConfigTests", dependencies: ["Approvals", "RelayConcurrency", "RelayConfig", "RelayWire"],
+      swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
       dependencies: [

@@ -6,6 +6,7 @@ package struct Config: Sendable, Equatable {
   package var pi = Pi()
   package var sessions = Sessions()
   package var assistant = Assistant()
+  package var approvals = Approvals()
   package var messengers: [Messenger] = []
   package var plugins: [String: Plugin] = [:]
   package var restart = Restart()

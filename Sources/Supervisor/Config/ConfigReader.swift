@@ -92,6 +92,7 @@ package struct ConfigReader: Sendable {
     Self.readPi(root.group("pi"), &loaded.config)
     Self.readSessions(root.group("sessions"), &loaded.config)
     loaded.config.assistant = Config.Assistant(root.group("assistant"))
+    loaded.config.approvals = Config.Approvals(root.group("approvals"), context)
     Self.readRest(root, &loaded.config)
     let secrets = SecretReader(environment: environment, context: context)
     var reader = MessengerReader(secrets: secrets, context: context, defaults: root)
@@ -123,9 +124,8 @@ package struct ConfigReader: Sendable {
     _ root: SettingsReader, _ reader: inout MessengerReader, _ context: SettingsReader.Context
   ) {
     let sections = [
-      "machine", "pi", "sessions", "assistant", "messengers", "plugins", "restart", "logging", "shutdown", "delivery",
-      "auth",
-      "channels",
+      "machine", "pi", "sessions", "assistant", "approvals", "messengers", "plugins", "restart", "logging", "shutdown",
+      "delivery", "auth", "channels",
     ]
     for entry in root.rest where Spelling.nearest(to: entry.key, in: sections) == nil {
       if case .mapping = entry.value {

@@ -111,13 +111,18 @@ final class SettingsReader {
     return nil
   }
 
-  func strings(_ key: String) -> [String]? {
+  /// The items of a list; none where there is no list.
+  func items(_ key: String) -> [YAMLNode] { list(key) ?? [] }
+
+  private func list(_ key: String) -> [YAMLNode]? {
     guard let node = node(key) else { return nil }
-    guard case .sequence(let items, _) = node else {
-      context.complain(node.mark, "\(key): expected a list, found \(node.kind); write it as [a, b] or with dashes")
-      return nil
-    }
-    return items.compactMap { item in
+    if case .sequence(let items, _) = node { return items }
+    context.complain(node.mark, "\(key): expected a list, found \(node.kind); write it as [a, b] or with dashes")
+    return nil
+  }
+
+  func strings(_ key: String) -> [String]? {
+    list(key)?.compactMap { item in
       if case .scalar(let text, _, _) = item { return text }
       context.complain(item.mark, "\(key): expected a text, found \(item.kind)")
       return nil
