@@ -139,6 +139,17 @@ import Testing
       try await store.deliveryCounts() == [DeliveryCount(instance: "m", waiting: 1, failed: 2, lastFailure: "gone")])
   }
 
+  @Test func `a database of version 11 is migrated`() async throws {
+    try make(
+      version: 11,
+      Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; INSERT INTO notice VALUES ('told');")
+    try await expectEverything()
+    let store = try SQLiteStore(path: path)
+    #expect(try await store.keepNotice("told") == false)
+    #expect(try await store.approvalEvents(last: 9).isEmpty)
+    #expect(try await store.persistentGrants(now: 0).isEmpty)
+  }
+
   @Test func `the key of an answer without its words is replaced by the words`() async throws {
     try make(
       version: 6,

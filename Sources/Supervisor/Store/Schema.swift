@@ -3,7 +3,7 @@ enum Schema {
   /// The steps from version to version. A released step is never changed; another one follows it.
   static let migrations = [
     firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels, toldNotices,
-    unfinishedWork,
+    unfinishedWork, approvals,
   ]
 
   static var version: Int { migrations.count }
@@ -125,5 +125,21 @@ enum Schema {
     CREATE INDEX unfinishedMessage ON message (instance) WHERE endedAt IS NULL OR outcome IS NOT NULL;
     CREATE INDEX unfinishedOutbound ON outbound (instance) WHERE settledAt IS NULL OR isOpen;
     CREATE INDEX failedOutbound ON outbound (instance) WHERE result = 1;
+    """
+
+  private static let approvals = """
+    -- The latest steps of approvals, without any input of a tool. Where nobody could be asked, the requester is null.
+    CREATE TABLE approvalEvent (
+      number INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL, at REAL NOT NULL, approval TEXT NOT NULL, session TEXT NOT NULL,
+      instance TEXT, conversation TEXT, person TEXT,
+      tool TEXT NOT NULL, category TEXT NOT NULL, rule TEXT NOT NULL, summary TEXT NOT NULL, detail TEXT
+    );
+    -- Calls that a person has approved for all sessions, by their fingerprints.
+    CREATE TABLE approvalGrant (
+      id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL,
+      instance TEXT NOT NULL, conversation TEXT NOT NULL, person TEXT NOT NULL,
+      summary TEXT NOT NULL, createdAt REAL NOT NULL, expiresAt REAL NOT NULL
+    ) WITHOUT ROWID;
     """
 }
