@@ -92,6 +92,7 @@ extension Session {
     // An agent that was told to exit has been accounted for.
     guard agent.exited(connection) else { return }
     questions.withdrawDialogs("the agent has ended")
+    questions.withdrawApprovals("the agent has ended")
     current.reportEnd(.died(exit, connection.lastError))
     wakes.post(())
   }

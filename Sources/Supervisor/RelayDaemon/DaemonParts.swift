@@ -67,7 +67,7 @@ struct DaemonParts: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, home: home,
         timeSource: timeSource, machine: config.machine, hostName: Daemon.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
+        approvals: config.approvals, redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
     try await router.restore()
     if let handover = options.handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
