@@ -1,4 +1,5 @@
 import AgentSessions
+import Approvals
 import PiRPC
 import RelayConcurrency
 import RelayModel
@@ -59,6 +60,32 @@ import Testing
     _ = trial.takePosts()
     trial.subscriptions.tell("s1", .text("again"))
     #expect(trial.takePosts() == ["all: again", "own: again"])
+  }
+
+  @Test func `only the conversation of its request is asked about a tool call`() throws {
+    let trial = Trial()
+    for conversation in ["requester", "watcher"] { trial.subscriptions.watch("s1", key(conversation), .everything) }
+    let approval = ApprovalQuestion(
+      id: "a_1", requester: Requester(conversation: key("requester"), person: "ann"), requesterName: "Ann",
+      offer: ApprovalOffer(session: true, persistent: false), summary: "git push")
+    let dialog = PiDialog(id: "a_1", kind: .select, title: "Push?", options: ["Approve once", "Deny"])
+    trial.subscriptions.tell(
+      "s1", .dialogOpened(Question(dialog, origin: .supervisor(.approval(approval))), of: nil))
+    #expect(trial.takePosts() == ["requester: ask Push?"])
+    trial.subscriptions.watch("s1", key("later"), .everything)
+    #expect(trial.takePosts().isEmpty)
+    for conversation in ["requester", "watcher"] {
+      #expect(trial.subscriptions.question(to: key(conversation), "1") == nil)
+    }
+    // Other questions of the relay neither end it nor are ended by it.
+    trial.subscriptions.tell("s1", .questionsOver)
+    trial.subscriptions.tell(
+      "s1",
+      .dialogOpened(
+        Question(PiDialog(id: "q", kind: .select, title: "Wait?"), origin: .supervisor(.silence)), of: nil))
+    #expect(trial.takePosts() == ["requester: ask Wait?", "watcher: ask Wait?", "later: ask Wait?"])
+    trial.subscriptions.tell("s1", .dialogWithdrawn(id: "a_1", why: "too late"))
+    #expect(trial.takePosts() == ["requester: other"])
   }
 
   @Test func `a conversation that begins to watch is asked the open questions once`() {

@@ -17,10 +17,11 @@ package struct AgentLaunchConfiguration {
   /// - Parameters:
   ///   - memory: where the session is kept, if not where pi keeps all.
   ///   - extensionFolder: the extension that pi is to run with.
+  ///   - hasApprovals: the extension submits tool calls.
   ///   - inherited: the environment that the agent's is made of.
   package init(
     program: AgentExecutable, pi: Config.Pi, id: String, model: String?, directory: String,
-    memory: TranscriptRetention?, extensionFolder: String? = nil,
+    memory: TranscriptRetention?, extensionFolder: String? = nil, hasApprovals: Bool = false,
     home: HomeDirectory, inherited: [String: String]
   ) {
     self.directory = directory
@@ -34,6 +35,7 @@ package struct AgentLaunchConfiguration {
     if let extensionFolder, program.takesExtensions == true {
       arguments += ["--extension", extensionFolder]
       environment["PI_RELAY_SOCKET"] = home.socket
+      if !hasApprovals { environment["PI_RELAY_APPROVALS"] = "off" }
     }
     // The demo keeps its sessions out of pi's own folder.
     if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(home.state)/demo-agent" }

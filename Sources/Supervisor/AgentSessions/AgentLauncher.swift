@@ -25,6 +25,7 @@ struct AgentLauncher: Sendable {
     AgentLaunchConfiguration(
       program: program, pi: context.pi, id: context.record.id, model: model ?? context.pi.model,
       directory: context.record.directory, memory: memory, extensionFolder: dependencies.extensionFolder,
+      hasApprovals: dependencies.hasApprovals,
       home: dependencies.home,
       inherited: dependencies.environment)
   }

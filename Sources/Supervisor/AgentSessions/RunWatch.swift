@@ -147,7 +147,7 @@ struct RunWatch: Sendable {
     // The run may have ended by itself, and the next begun, while the answer was on its way.
     guard session.current.run(generation) != nil, session.connection === connection else { return }
     switch answer {
-    case .silence(.wait), .message, nil: break
+    case .silence(.wait), .message, .approval, nil: break
     case .silence(.stopRun): _ = await session.abort()
     case .silence(.restartAgent): connection.kill()
     }

@@ -93,6 +93,7 @@ extension Session {
     guard agent.exited(connection) else { return }
     questions.withdrawDialogs("the agent has ended")
     if isAttached { noteAbsence() }
+    questions.withdrawApprovals("the agent has ended")
     current.reportEnd(.died(exit, connection.lastError))
     wakes.post(())
   }

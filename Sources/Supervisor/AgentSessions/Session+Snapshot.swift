@@ -24,6 +24,8 @@ extension Session {
     if isAttached { return current.isNothing && queue.isEmpty ? .asleep : .busy }
     if agent.isLeaving { return .busy }
     if questions.awaitsDecision { return queue.hasCompaction ? .busy : .asking(connection?.process.handover) }
+    // The agent asks the next program again, or leaves it.
+    questions.withdrawApprovals("pi-relayd was upgraded")
     // The next program asks again if the agent stays silent.
     if let silence = questions.silence { questions.withdrawOwn(silence, "pi-relayd was upgraded") }
     guard let connection else {

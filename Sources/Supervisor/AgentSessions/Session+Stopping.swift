@@ -124,6 +124,7 @@ extension Session {
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)
     for case .compaction(let compaction) in queue.removeAll() { compaction.answer(nil) }
+    questions.withdrawApprovals("pi-relayd is stopping")
     questions.withdrawAllOwn("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
     agent.cancelWait()

@@ -28,6 +28,8 @@ package struct SessionDependencies: Sendable {
   package var secretVariables: @Sendable () -> Set<String> = { [] }
   /// The extension that agents run with; `nil` where there is none.
   package var extensionFolder: String?
+  /// Tool calls of agents may have to wait for a person.
+  package var hasApprovals = false
   /// Follows the agents' processes; `nil` where nobody does.
   package var agentObserver: (any AgentObserver)?
 

@@ -215,6 +215,10 @@ package final class SessionSubscriptions: Sendable {
     note(event, of: session)
     switch event {
     case .dialogOpened(let question, let message):
+      if case .supervisor(.approval(let approval)) = question.origin {
+        let record = questions.open(question, session: session, now: timeSource.wallTime())
+        return post(.ask(record), approval.requester.conversation)
+      }
       if question.origin != .agent {
         if questions.keepShown(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
@@ -227,7 +231,7 @@ package final class SessionSubscriptions: Sendable {
       }
     case .dialogWithdrawn(let id, let why):
       guard let record = questions.withdraw(dialog: id, session: session) else { return }
-      settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
+      settleQuestion(record, .unanswered(why: (record.approval == nil ? "withdrawn: " : "denied: ") + why))
     case .nameOrModelChanged:
       noteChange()
       tellObservers(of: session, event)
@@ -274,6 +278,7 @@ package final class SessionSubscriptions: Sendable {
   }
 
   package func settleQuestion(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
+    if let approval = record.approval { return post(.settleDialog(record, outcome), approval.requester.conversation) }
     post(.settleDialog(record, outcome), to: record.session)
   }
 }

@@ -15,6 +15,7 @@ package import RelayStore
 package import RelayText
 package import RelayTransport
 internal import RelayWire
+package import ToolApprovals
 
 /// Routes people's messages to sessions and the sessions' events to conversations.
 ///
@@ -34,6 +35,7 @@ package final class Router: PluginEventHandler {
     /// Of this machine, where its configuration gives it no name.
     package let hostName: String
     package let deliveries: Config.DeliverySettings
+    package let approvals: Config.Approvals
     package let redaction: Redactor
     /// A terminal will not be back: its folders can go.
     package let terminalGone: @Sendable (String) -> Void
@@ -49,6 +51,7 @@ package final class Router: PluginEventHandler {
       machine: Config.Machine,
       hostName: String,
       deliveries: Config.DeliverySettings,
+      approvals: Config.Approvals = Config.Approvals(),
       redaction: Redactor,
       terminalGone: @escaping @Sendable (String) -> Void,
       logger: Logger
@@ -62,6 +65,7 @@ package final class Router: PluginEventHandler {
       self.machine = machine
       self.hostName = hostName
       self.deliveries = deliveries
+      self.approvals = approvals
       self.redaction = redaction
       self.terminalGone = terminalGone
       self.logger = logger
@@ -70,6 +74,8 @@ package final class Router: PluginEventHandler {
 
   private let dependencies: Dependencies
   private let taskScope: TaskScope
+  /// Decides about tool calls.
+  package let approvals: ApprovalDesk
   private let checkpoints: StreamCheckpoints
   private let subscriptions: SessionSubscriptions
   private let directory: ConversationDirectory
@@ -110,6 +116,10 @@ package final class Router: PluginEventHandler {
     }
     bindings = SessionBindings(
       store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, logger: logger)
+    approvals = ApprovalDesk(
+      settings: dependencies.approvals, sessions: sessions, store: store, timeSource: timeSource,
+      redaction: Redactor([Redactor.builtInName] + dependencies.deliveries.redact), logger: logger,
+      session: { [bindings] in await bindings.id(of: $0) })
     gate = InboundGate(
       store: store, directory: directory, subscriptions: subscriptions, questions: questions, timeSource: timeSource,
       logger: logger)
@@ -122,7 +132,7 @@ package final class Router: PluginEventHandler {
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
     let dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
-      subscriptions: subscriptions, questions: questions, logger: logger)
+      subscriptions: subscriptions, questions: questions, approvals: approvals, logger: logger)
     let (programGate, files) = (ProgramGate(), ProgramFiles(home: dependencies.home))
     programs = ProgramMessages(store: store, prompts: prompts, gate: gate, files: files, logger: logger)
     programRecovery = ProgramRecovery(
@@ -187,6 +197,8 @@ package final class Router: PluginEventHandler {
     subscriptions.whenAskedUnseen { [taskScope, unseen] record, key in
       taskScope.add { await unseen.asked(record, key) }
     }
+    bindings.whenTurned { [approvals] in await approvals.conversationTurned($0, to: $1) }
+    taskScope.add { [approvals] in await approvals.endEarlierApprovals() }
     subscriptions.whenChanged { [weak presence] in presence?.scheduleUpdate() }
     await taskScope.run()
   }

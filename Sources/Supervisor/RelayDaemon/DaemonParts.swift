@@ -64,7 +64,15 @@ struct DaemonParts: Sendable {
       secretVariables: { secrets.withLock { $0 } })
     let bridges = BridgeServer.configured(config.bridge, options, logger)
     dependencies.agentObserver = bridges
+    dependencies.hasApprovals = config.approvals.isEnabled
     dependencies.extensionFolder = Self.extensionFolder(config.pi, options, logger)
+    if config.approvals.isEnabled, dependencies.extensionFolder == nil {
+      logger.warning(
+        """
+        approvals.enabled: agents of this daemon run without the extension, so that none of their calls waits; set \
+        pi.extension to its folder
+        """)
+    }
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
     let sessions = SessionRegistry(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
@@ -73,7 +81,7 @@ struct DaemonParts: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, home: home,
         timeSource: timeSource, machine: config.machine, hostName: Daemon.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
+        approvals: config.approvals, redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
     bridges?.serve(BridgedSessions(commands: router.commands, sessions: sessions, marker: guardian.marker))
     try await router.restore()
     if let handover = options.handover {

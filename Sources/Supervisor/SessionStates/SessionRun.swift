@@ -44,6 +44,17 @@ package struct SessionRun: Codable {
     var error: String?
   }
 
+  /// The first message from elsewhere that was written into the run.
+  private var remoteSteering: Prompt?
+
+  /// The people whose words the agent works on. A message from a chat makes the run of a terminal a remote one.
+  package var origin: TurnOrigin {
+    let prompt = prompt.key.conversation.isLocalTerminal ? remoteSteering : self.prompt
+    guard let prompt else { return .local }
+    guard let requester = prompt.requester, let author = prompt.author else { return .nobody }
+    return .remote(requester, name: author.name)
+  }
+
   /// Pi would take a steering message into this run.
   package var takesSteering: Bool { started && !hasEnded && !aborting }
 
@@ -107,7 +118,10 @@ package struct SessionRun: Codable {
 
   // MARK: - Steering
 
-  package mutating func steer(_ prompt: Prompt, text: String) { steering.append(Steered(prompt: prompt, text: text)) }
+  package mutating func steer(_ prompt: Prompt, text: String) {
+    steering.append(Steered(prompt: prompt, text: text))
+    if remoteSteering == nil, !prompt.key.conversation.isLocalTerminal { remoteSteering = prompt }
+  }
 
   package func steered(_ key: MessageKey) -> Prompt? { steering.first { $0.prompt.key == key }?.prompt }
 
