@@ -10,7 +10,8 @@ test("a prompt begins a run, and its answer names the command", async (t) => {
   await connect();
   const response = await daemon.command({ id: "p1", type: "prompt", message: "hello" });
   assert.deepEqual(response, { id: "p1", type: "response", command: "prompt", success: true, data: { disposition: "started" } });
-  assert.equal(pi.sent[0].content, "hello");
+  // A run that begins in the terminal at the same time queues it.
+  assert.deepEqual(pi.sent, [{ content: "hello", options: { deliverAs: "followUp" } }]);
 });
 
 test("a prompt while pi works needs a mode of delivery, as in RPC mode", async (t) => {
@@ -234,8 +235,24 @@ test("a release of pi that does not run such commands gives their text to nobody
   pi.otherCommands = [{ name: "lint", source: "extension" }];
   assert.match((await daemon.command({ type: "prompt", message: "/lint all" })).error, /update pi/);
   assert.equal(pi.isIdle, true);
-  // Typed in the terminal, the same text is none of this.
-  assert.deepEqual(await pi.emit("input", { text: "/lint all", source: "interactive" }), []);
+});
+
+test("while a chat's command runs, the same text can be typed", async (t) => {
+  const { connect, pi, daemon, clock } = scene(t);
+  await connect();
+  pi.otherCommands = [{ name: "lint", source: "extension" }];
+  let isSent = false;
+  pi.sendUserMessage = () => {
+    isSent = true;
+    pi.happened();
+    return new Promise(() => {});
+  };
+  const response = daemon.command({ type: "prompt", message: "/lint" });
+  await pi.until(() => isSent);
+  assert.deepEqual(await pi.emit("input", { text: "/lint", source: "interactive" }), []);
+  // A command that takes long counts as handled.
+  clock.advance(2_000);
+  assert.equal((await response).data.disposition, "handled");
 });
 
 test("pi's own commands are carried out or refused by name; any other text with a slash is text", async (t) => {

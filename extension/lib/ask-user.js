@@ -79,7 +79,6 @@ export async function askEverywhere(session, ctx, question, signal) {
       const details = "answer" in outcome ? { answer: outcome.answer, by: "terminal" } : { why: outcome.cancelled, by: "terminal" };
       there.abort({ details });
     } else {
-      here.abort();
       ctx.ui.notify("answer" in outcome ? `Answered by ${outcome.by ?? "a chat"}: ${outcome.answer}` : `The question was withdrawn: ${outcome.cancelled}`, "info");
     }
     return outcome;
