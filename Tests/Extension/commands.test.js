@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fillTemplate, splitArguments, withoutFrontMatter } from "../../extension/lib/template-text.js";
@@ -44,6 +44,17 @@ test("two prompts in one write both run: the second waits for the run of the fir
   assert.deepEqual(pi.sent.map((one) => one.content), ["one", "two"]);
 });
 
+test("a message whose skill has to be read first is not overtaken", async (t) => {
+  const { connect, folder, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  writeFileSync(join(folder, "SKILL.md"), "Do it.");
+  pi.otherCommands = [{ name: "skill:s", source: "skill", sourceInfo: { path: join(folder, "SKILL.md") } }];
+  await Promise.all(["/skill:s", "second"].map((message) => daemon.command({ type: "follow_up", message })));
+  assert.match(pi.sent[0].content, /Do it\./);
+  assert.equal(pi.sent[1].content, "second");
+});
+
 test("a prompt with which pi begins nothing fails after 30 s, and counts as the chat's if it begins later", async (t) => {
   const { connect, pi, daemon, clock } = scene(t);
   await connect();
@@ -82,6 +93,10 @@ test("an image comes with its data, or as a file of the daemon", async (t) => {
   ]);
   const missing = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "b.png") }] });
   assert.match(missing.error, /ENOENT/);
+  writeFileSync(join(folder, "c.png"), "");
+  truncateSync(join(folder, "c.png"), (10 << 20) + 1);
+  const large = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "c.png") }] });
+  assert.match(large.error, /larger than 10 MiB/);
 });
 
 test("the state is that of pi, without the model's addresses and headers", async (t) => {

@@ -168,6 +168,8 @@ test("an event that is too long for a line loses its images first, then the ends
   const long = eventLine({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text: "é".repeat(1 << 20) }] } });
   assert.ok(Buffer.byteLength(long) <= 1 << 20);
   assert.equal(eventOf(long).message.content[0].text.length, 65_537);
+  const wide = eventLine({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text: "é".repeat(600_000) }] } });
+  assert.ok(Buffer.byteLength(wide) <= 1 << 20);
   const many = eventLine({ type: "message_end", message: { content: Array.from({ length: 40_000 }, () => ({ text: "y".repeat(300) })) } });
   assert.deepEqual(Object.keys(eventOf(many)), ["type", "truncated", "originalBytes"]);
 });
@@ -243,6 +245,11 @@ test("the daemon hears what of the session has changed, and nothing else", async
   assert.deepEqual((await daemon.next("session.changed")).params, { name: "payments" });
   await pi.setModel({ provider: "fake", id: "fake-2" });
   assert.deepEqual((await daemon.next("session.changed")).params, { model: "fake/fake-2" });
+  await pi.type("work");
+  await pi.endRun();
+  await daemon.event("agent_settled");
+  await daemon.request("no.such.method", {});
+  assert.equal(daemon.messages.filter((one) => one.method === "session.changed").length, 2);
 });
 
 test("a new session in the terminal ends the old one and names where it came from", async (t) => {
