@@ -129,7 +129,7 @@ test("a session is registered again after a restart of the daemon in mid-turn", 
 test("lines that are not of the protocol are skipped", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.socket.write("junk\n\n[]\nnull\n42\n{}\n");
+  one.daemon.socket.write(`junk\n[]\nnull\n42\n{}\n${"\n\r\n".repeat(20)}`);
   one.daemon.send({ method: "no.such.notification", params: null });
   one.daemon.send({ id: 999, result: {} });
   assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
@@ -163,6 +163,29 @@ test("a line of exactly 1 MiB, a carriage return and a character cut in two arri
   await one.pi.until(() => one.pi.name === name);
   one.daemon.socket.write(`${around("short")}\r\n`);
   await one.pi.until(() => one.pi.name === "short");
+});
+
+test("a context that pi has given up does not end pi", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  const stale = () => {
+    throw new Error("This extension context is stale.");
+  };
+  one.pi.ctx.ui.setStatus = stale;
+  one.pi.ctx.ui.notify = stale;
+  await one.daemon.kill();
+  await one.daemon.start();
+  for (let turn = 0; one.daemon.connections === 1; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (turn % 100 === 99) one.clock.advance(6_000);
+  }
+  await one.daemon.next("session.attach");
+});
+
+test("a path that cannot be that of a socket is a missing daemon", async (t) => {
+  const one = scene(t, { env: { PI_RELAY_SOCKET: `/tmp/${"x".repeat(300)}` } });
+  await one.pi.emit("session_start");
+  assert.equal(one.pi.status, "relay: the daemon is not running");
 });
 
 test("an unknown method is answered with -32601", async (t) => {
@@ -217,7 +240,7 @@ test("pi exits by itself while it is connected, and the daemon hears why", async
     import { systemClock } from ${JSON.stringify(new URL("../../extension/lib/clock.js", import.meta.url).href)};
     import { FakePi } from ${JSON.stringify(new URL("./support/fake-pi.js", import.meta.url).href)};
     const pi = new FakePi();
-    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random });
+    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random, isTerminal: true });
     await pi.emit("session_start", { reason: "startup" });
     // Something of pi's own keeps it running until the connection is there.
     const stay = setInterval(() => {}, 1_000);
@@ -241,7 +264,7 @@ test("a pi that never says goodbye can exit while it is connected", async (t) =>
     import { systemClock } from ${JSON.stringify(new URL("../../extension/lib/clock.js", import.meta.url).href)};
     import { FakePi } from ${JSON.stringify(new URL("./support/fake-pi.js", import.meta.url).href)};
     const pi = new FakePi();
-    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random });
+    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random, isTerminal: true });
     await pi.emit("session_start", { reason: "startup" });
     const stay = setInterval(() => {}, 1_000);
     await pi.until(() => pi.status === "relay: api on box");

@@ -29,7 +29,7 @@ export function activateChild(pi, surroundings, env) {
 /**
  * A pi in a person's terminal: it joins the daemon where there is one.
  * @param {PiAPI} pi
- * @param {import("./daemon-session.js").Surroundings} surroundings
+ * @param {import("./daemon-session.js").Surroundings & { isTerminal: boolean }} surroundings
  * @param {Record<string, string | undefined>} env
  */
 export function activateAttached(pi, surroundings, env) {
@@ -54,12 +54,12 @@ export function activateAttached(pi, surroundings, env) {
   session.observe((state) => {
     if (state !== "connected" || hasTools) return;
     hasTools = true;
-    registerTools(pi, session);
+    session.withInterface(() => registerTools(pi, session));
   });
 
   const begin = (/** @type {any} */ event, /** @type {PiContext} */ ctx) => {
     ({ settings, problems } = readSettings(env, ctx));
-    if (!settings.enabled || !isInteractive(ctx)) return;
+    if (!settings.enabled || !isInteractive(ctx, surroundings.isTerminal)) return;
     session.begin(event, ctx);
   };
   const end = (/** @type {any} */ event) => {
@@ -81,7 +81,8 @@ export function activateAttached(pi, surroundings, env) {
 /**
  * Whether a person sits at this pi: print and JSON mode run one prompt, and RPC mode belongs to the program that started it.
  * @param {PiContext} ctx
+ * @param {boolean} isTerminal
  */
-function isInteractive(ctx) {
-  return ctx.mode === undefined ? ctx.hasUI && process.stdin.isTTY === true : ctx.mode === "tui";
+function isInteractive(ctx, isTerminal) {
+  return ctx.mode === undefined ? ctx.hasUI && isTerminal : ctx.mode === "tui";
 }

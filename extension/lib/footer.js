@@ -47,7 +47,7 @@ export class Footer {
     const text = this.#settings().showStatus ? this.text() : undefined;
     if (text === this.#shown) return;
     this.#shown = text;
-    this.#session.context().ui.setStatus(key, text);
+    this.#session.withInterface((ui) => ui.setStatus(key, text));
   }
 
   text() {
@@ -94,7 +94,7 @@ export class Footer {
     const now = this.#clock.now();
     if (!this.#session.isEntered || now - (this.#announced.get(kind) ?? -Infinity) < announcementInterval) return false;
     this.#announced.set(kind, now);
-    this.#session.context().ui.notify(text, kind);
+    this.#session.withInterface((ui) => ui.notify(text, kind));
     return true;
   }
 }

@@ -59,7 +59,7 @@ export class PersonCommands {
 
   /** @param {string} text @param {"info" | "error"} kind */
   #show(text, kind) {
-    if (this.#session.isEntered) this.#session.context().ui.notify(text, kind);
+    this.#session.withInterface((ui) => ui.notify(text, kind));
   }
 
   /** @param {string} line */
