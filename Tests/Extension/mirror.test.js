@@ -37,6 +37,8 @@ test("an update without a delta keeps its content and its tool call", () => {
   assert.deepEqual(eventOf(updateLine(end)), { type: "message_update", assistantMessageEvent: { type: "text_end", contentIndex: 1, content: "all" } });
   const call = { type: "toolcall_end", contentIndex: 0, toolCall: { id: "c1", name: "bash" } };
   assert.deepEqual(eventOf(updateLine(call)).assistantMessageEvent, call);
+  const start = { type: "toolcall_start", contentIndex: 0, id: "c1", toolName: "bash" };
+  assert.deepEqual(eventOf(updateLine({ ...start, partial: {}, message: {} })).assistantMessageEvent, start);
 });
 
 test("what the daemon sent comes back with its command, what is typed does not", async (t) => {

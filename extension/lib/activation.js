@@ -79,7 +79,7 @@ export function activateAttached(pi, surroundings, env) {
 }
 
 /**
- * Whether a person sits at this pi: print and JSON mode run one prompt, and RPC mode belongs to the program that started it.
+ * Tells whether a person sits at this pi: print and JSON mode run one prompt, and RPC mode belongs to the program that started it.
  * @param {PiContext} ctx
  * @param {boolean} isTerminal
  */

@@ -76,7 +76,8 @@ export class Footer {
     } else if (state === "away" && this.#hasConnected && !this.#cancelLoss && !this.#isLossAnnounced) {
       this.#cancelLoss = this.#clock.after(grace, () => {
         this.#cancelLoss = undefined;
-        this.#isLossAnnounced = this.#announce("pi-relay: the daemon is gone; chats cannot follow this session until it is back.", "warning");
+        const text = "pi-relay: the daemon is gone; chats cannot follow this session until it is back.";
+        this.#isLossAnnounced = this.#announce(text, "warning");
       });
     } else if (state === "stopped") {
       this.#cancelLoss?.();

@@ -9,7 +9,7 @@ const maximumJunkLines = 20;
 let lastId = 0;
 
 /** Codes of JSON-RPC errors. */
-export const errorCodes = { methodNotFound: -32601, invalidParams: -32602, internal: -32603, busy: -32001, forbidden: -32003, unavailable: -32004 };
+export const errorCodes = { methodNotFound: -32601, invalidParams: -32602, internal: -32603, busy: -32001 };
 
 /** An error that the daemon answered. */
 export class DaemonError extends Error {
