@@ -27,7 +27,7 @@ demo: setup ## a tour that kills things and checks itself
 
 test: setup ## set up and run every test
 	@scripts/setup-peers
-	-@scripts/setup microsocks ngircd openssl tinyproxy
+	-@scripts/setup microsocks ngircd node-typescript openssl tinyproxy
 	swift build --build-tests
 	swift test --skip-build
 	scripts/check-examples

@@ -143,11 +143,12 @@ test("a daemon that sends nothing else is given up", async (t) => {
   await one.pi.until(() => one.pi.status === "relay: the daemon sends lines that are not of the protocol");
 });
 
-test("a line that is too long is skipped, and the connection kept", async (t) => {
+test("a line that is too long is refused, and the connection kept", async (t) => {
   const one = scene(t);
   await one.connect();
   one.daemon.socket.write(`{"jsonrpc":"2.0","id":1,"method":"pi.command","params":{"x":"${"a".repeat(1 << 20)}"}}\n`);
   assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
+  assert.deepEqual(one.daemon.refusals, [{ code: -32600, message: "a line was longer than 1 MiB, and was skipped" }]);
   assert.equal(one.daemon.connections, 1);
 });
 
