@@ -8,7 +8,7 @@ import { Footer } from "./footer.js";
 import { PersonCommands } from "./person-commands.js";
 import { PiCommands } from "./pi-commands.js";
 import { PromptDelivery } from "./prompt-delivery.js";
-import { defaults, readSettings } from "./settings.js";
+import { Settings } from "./settings.js";
 import { SlashText } from "./slash-text.js";
 import { registerTools } from "./tools.js";
 
@@ -35,9 +35,8 @@ export function activateChild(pi, surroundings, env) {
 export function activateAttached(pi, surroundings, env) {
   const { clock } = surroundings;
   const session = new AttachedSession(pi, surroundings);
-  let { settings, problems } = { settings: { ...defaults }, problems: /** @type {string[]} */ ([]) };
-  const footer = new Footer(session, clock, () => settings);
-  const commands = new PersonCommands(pi, session, () => problems);
+  const footer = new Footer(session, clock);
+  const commands = new PersonCommands(pi, session);
   const slash = new SlashText(pi);
   const extensionCommands = new ExtensionCommands(pi, session.requester, clock);
   const delivery = new PromptDelivery(pi, session, clock);
@@ -58,8 +57,8 @@ export function activateAttached(pi, surroundings, env) {
   });
 
   const begin = (/** @type {any} */ event, /** @type {PiContext} */ ctx) => {
-    ({ settings, problems } = readSettings(env, ctx));
-    if (!settings.enabled || !isInteractive(ctx, surroundings.isTerminal)) return;
+    session.settings = new Settings(env, ctx);
+    if (!session.settings.isOn("enabled") || !isInteractive(ctx, surroundings.isTerminal)) return;
     session.begin(event, ctx);
   };
   const end = (/** @type {any} */ event) => {

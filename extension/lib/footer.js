@@ -18,17 +18,14 @@ export class Footer {
   #cancelLoss;
   #session;
   #clock;
-  #settings;
 
   /**
    * @param {import("./attached-session.js").AttachedSession} session
    * @param {import("./clock.js").Clock} clock
-   * @param {() => import("./settings.js").Settings} settings
    */
-  constructor(session, clock, settings) {
+  constructor(session, clock) {
     this.#session = session;
     this.#clock = clock;
-    this.#settings = settings;
     session.observe((state) => this.#changed(state));
   }
 
@@ -44,7 +41,7 @@ export class Footer {
 
   show() {
     if (!this.#session.isEntered) return;
-    const text = this.#settings().showStatus ? this.text() : undefined;
+    const text = this.#session.settings.isOn("showStatus") ? this.text() : undefined;
     if (text === this.#shown) return;
     this.#shown = text;
     this.#session.withInterface((ui) => ui.setStatus(key, text));
@@ -70,7 +67,7 @@ export class Footer {
       this.#cancelLoss?.();
       this.#cancelLoss = undefined;
       if (this.#isLossAnnounced) this.#announce("pi-relay: the daemon is back; chats can follow this session again.", "info");
-      else if (!this.#hasConnected && this.#settings().notifyOnStart) this.#announce(`pi-relay: ${this.text()}.`, "info");
+      else if (!this.#hasConnected && this.#session.settings.isOn("notifyOnStart")) this.#announce(`pi-relay: ${this.text()}.`, "info");
       this.#isLossAnnounced = false;
       this.#hasConnected = true;
     } else if (state === "away" && this.#hasConnected && !this.#cancelLoss && !this.#isLossAnnounced) {

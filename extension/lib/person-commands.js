@@ -13,17 +13,14 @@ const shortLimit = 5_000;
 export class PersonCommands {
   #pi;
   #session;
-  #problems;
 
   /**
    * @param {PiAPI} pi
    * @param {import("./attached-session.js").AttachedSession} session
-   * @param {() => string[]} problems of the settings
    */
-  constructor(pi, session, problems) {
+  constructor(pi, session) {
     this.#pi = pi;
     this.#session = session;
-    this.#problems = problems;
     this.#register("relay", "pi-relay: status, connect, sessions, approvals and more", (line) => this.#relay(line));
     this.#register("pidash", "Start, stop or restart pi-relayd", (line) => this.#pidash(line));
     this.#register("bridge:status", "Show how this session is connected to pi-relayd", async () => this.#localStatus());
@@ -82,6 +79,7 @@ export class PersonCommands {
         return this.#ask("relay.untrust", { messenger: rest[0], user: rest[1] });
       case "send-file": return this.#sendFile(line.slice(verb.length).trim());
       case "restart": return this.#restart();
+      case "settings": return this.#session.settings.text;
       default: throw new Error(`there is no /relay ${verb}; there are: ${completions("relay", "")?.map((one) => one.value).join(", ")}`);
     }
   }
@@ -156,7 +154,7 @@ export class PersonCommands {
     const findings = [
       `pi-relay extension ${version}, Node ${process.version}`,
       obstacle ? `✖ ${obstacle.text}${obstacle.missing ? remedy : ""}` : `✔ there is a socket: ${path}`,
-      ...this.#problems().map((one) => `✖ ${one}`),
+      ...this.#session.settings.problems.map((one) => `✖ ${one}`),
     ];
     return findings.join("\n");
   }
