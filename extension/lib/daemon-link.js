@@ -36,7 +36,10 @@ export class DaemonLink {
   #cancelRetry;
   /** @type {(() => void) | undefined} */
   #stopWatch;
-  /** @type {Set<() => void>} */
+  /**
+   * Those who wait for a connection: told whether there is one.
+   * @type {Set<(isConnected: boolean) => void>}
+   */
   #awaited = new Set();
   #backoff;
   #clock;
@@ -74,6 +77,7 @@ export class DaemonLink {
     if (farewell && this.isConnected) this.#connection?.notify(farewell.method, farewell.params);
     this.#leave(reason);
     this.#set("stopped", reason);
+    for (const finish of [...this.#awaited]) finish(false);
   }
 
   /**
@@ -100,7 +104,7 @@ export class DaemonLink {
   /**
    * Waits for a connection.
    * @param {{ milliseconds?: number, signal?: AbortSignal }} options
-   * @returns {Promise<boolean>} false when the time was over or the signal came
+   * @returns {Promise<boolean>} false when the time was over, the signal came or the link was stopped
    */
   whenConnected({ milliseconds, signal }) {
     if (this.isConnected) return Promise.resolve(true);
@@ -108,23 +112,22 @@ export class DaemonLink {
     return new Promise((resolve) => {
       /** @param {boolean} isConnected */
       const finish = (isConnected) => {
-        this.#awaited.delete(arrived);
+        this.#awaited.delete(finish);
         cancel?.();
         signal?.removeEventListener("abort", leave);
         resolve(isConnected);
       };
-      const arrived = () => finish(true);
       const leave = () => finish(false);
       const cancel = milliseconds === undefined ? undefined : this.#clock.after(milliseconds, leave);
       signal?.addEventListener("abort", leave, { once: true });
-      this.#awaited.add(arrived);
+      this.#awaited.add(finish);
     });
   }
 
   #connect() {
     this.#watch();
     const obstacle = socketObstacle(this.path);
-    if (obstacle) return this.#await("away", obstacle.text, obstacle.missing);
+    if (obstacle) return this.#planAttempt("away", obstacle.text, obstacle.missing);
     this.#endWaiting();
     const round = (this.#round += 1);
     this.#set("connecting", this.state === "away" || this.state === "refused" ? this.reason : "it is not connected yet");
@@ -154,14 +157,14 @@ export class DaemonLink {
       connection.close(error.message);
       this.#connection = undefined;
       this.#watch();
-      return this.#await("refused", error.message, false);
+      return this.#planAttempt("refused", error.message, false);
     } finally {
       cancelLimit();
     }
     if (round !== this.#round) return;
     this.#connectedAt = this.#clock.now();
     this.#set("connected", "");
-    for (const arrived of [...this.#awaited]) arrived();
+    for (const finish of [...this.#awaited]) finish(true);
   }
 
   /** @param {string} reason */
@@ -169,7 +172,7 @@ export class DaemonLink {
     this.#connection = undefined;
     if (this.isConnected && this.#clock.now() - this.#connectedAt >= workingTime) this.#backoff.reset();
     this.#watch();
-    this.#await("away", reason, false);
+    this.#planAttempt("away", reason, false);
   }
 
   /** Tries again when something changes where the socket is or would be. */
@@ -179,13 +182,13 @@ export class DaemonLink {
   }
 
   /**
-   * Waits for the next attempt, which the watch has begun to look for. Where there is no socket the watch is enough; otherwise time is
-   * needed, too: a daemon that is busy, or a socket that a killed one left.
+   * Plans the next attempt. Where there is no socket the watch is enough. Otherwise it takes time, too: the daemon may be busy, or
+   * the socket that of a killed one.
    * @param {LinkState} state
    * @param {string} reason
    * @param {boolean} isMissing there is no socket
    */
-  #await(state, reason, isMissing) {
+  #planAttempt(state, reason, isMissing) {
     const wait = isMissing || state === "refused" ? longest : this.#backoff.next();
     if (!isMissing || !this.#stopWatch) this.#cancelRetry = this.#clock.after(wait, () => this.#connect());
     this.#set(state, reason);
