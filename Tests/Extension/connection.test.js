@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -45,8 +45,8 @@ test("waits double from a quarter of a second to a minute, each up to a quarter 
   assert.equal(new Backoff(() => 1).next(), 312.5);
 });
 
-test("a daemon that was killed is tried again ever more seldom, and in the end only when its folder changes", async (t) => {
-  const { path, clock, daemon } = scene(t);
+/** A link alone, with a word for each of its changes. */
+function linkTo(t, { path, clock }) {
   const changes = new Happenings();
   const link = new DaemonLink(path, { clock, random: () => 0.5 }, {
     greet: async () => {},
@@ -55,23 +55,63 @@ test("a daemon that was killed is tried again ever more seldom, and in the end o
     notification() {},
   });
   t.after(() => link.stop("the test is over"));
+  return { link, changes };
+}
+
+test("a daemon that was killed is tried again ever more seldom, and at once when its folder changes", async (t) => {
+  const { path, clock, daemon } = scene(t);
+  const { link, changes } = linkTo(t, { path, clock });
   await daemon.start();
   link.start();
   await changes.until(() => link.isConnected);
   await daemon.kill();
   const waits = [];
-  for (;;) {
-    await changes.until(() => link.state === "away");
-    const wait = clock.waits[0];
-    if (wait === undefined) break;
+  while (waits.at(-1) !== 60_000) {
+    const [wait] = await changes.until(() => link.state === "away" && clock.waits.length === 1 && clock.waits);
     waits.push(wait);
     clock.advance(wait);
   }
+  await changes.until(() => link.state === "away");
   assert.equal(link.reason, "the daemon is not running");
-  assert.equal(waits.at(-1), 32_000);
-  assert.deepEqual(waits, waits.map((_, index) => 32_000 / 2 ** (waits.length - 1 - index)));
+  assert.deepEqual(waits.slice(0, -1), waits.slice(0, -1).map((_, index) => 32_000 / 2 ** (waits.length - 2 - index)));
   await daemon.start();
   await changes.until(() => link.isConnected);
+});
+
+test("the waits begin anew only after a connection that lasted", async (t) => {
+  const { path, clock, daemon } = scene(t);
+  const { link, changes } = linkTo(t, { path, clock });
+  /** The first wait after the loss of a connection that lasted so long. */
+  const waitAfter = async (milliseconds) => {
+    await changes.until(() => link.isConnected);
+    clock.advance(milliseconds);
+    for (const socket of daemon.sockets) socket.destroy();
+    await changes.until(() => link.state === "away");
+    const [wait] = clock.waits;
+    clock.advance(wait);
+    await changes.until(() => link.isConnected);
+    return wait;
+  };
+  await daemon.start();
+  link.start();
+  assert.deepEqual([await waitAfter(0), await waitAfter(9_999), await waitAfter(10_000), await waitAfter(0)], [250, 500, 250, 500]);
+});
+
+test("a socket of another user is not used", { skip: process.getuid() !== 0 && "only root can give a socket away" }, async (t) => {
+  const one = scene(t);
+  await one.daemon.start();
+  chownSync(one.path, 12_345, 12_345);
+  await one.pi.emit("session_start");
+  assert.match(one.pi.status, /belongs to another user/);
+  assert.equal(one.daemon.connections, 0);
+});
+
+test("of very many unanswered requests those over 64 are refused for now", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  one.pi.isStuck = true;
+  const all = Array.from({ length: 65 }, () => one.daemon.request("pi.command", { command: { type: "prompt", message: "m" } }));
+  assert.equal((await all[64]).error.code, -32001);
 });
 
 test("a session is registered again after a restart of the daemon in mid-turn", async (t) => {
@@ -91,7 +131,7 @@ test("a session is registered again after a restart of the daemon in mid-turn", 
 test("lines that are not of the protocol are skipped", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.socket.write("junk\n\n[]\nnull\n42\n{}\n");
+  one.daemon.socket.write(`junk\n[]\nnull\n42\n{}\n${"\n\r\n".repeat(20)}`);
   one.daemon.send({ method: "no.such.notification", params: null });
   one.daemon.send({ id: 999, result: {} });
   assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
@@ -105,11 +145,12 @@ test("a daemon that sends nothing else is given up", async (t) => {
   await one.pi.until(() => one.pi.status === "relay: the daemon sends lines that are not of the protocol");
 });
 
-test("a line that is too long is skipped, and the connection kept", async (t) => {
+test("a line that is too long is refused, and the connection kept", async (t) => {
   const one = scene(t);
   await one.connect();
   one.daemon.socket.write(`{"jsonrpc":"2.0","id":1,"method":"pi.command","params":{"x":"${"a".repeat(1 << 20)}"}}\n`);
   assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
+  assert.deepEqual(one.daemon.refusals, [{ code: -32600, message: "a line was longer than 1 MiB, and was skipped" }]);
   assert.equal(one.daemon.connections, 1);
 });
 
@@ -125,6 +166,29 @@ test("a line of exactly 1 MiB, a carriage return and a character cut in two arri
   await one.pi.until(() => one.pi.name === name);
   one.daemon.socket.write(`${around("short")}\r\n`);
   await one.pi.until(() => one.pi.name === "short");
+});
+
+test("a context that pi has given up does not end pi", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  const stale = () => {
+    throw new Error("This extension context is stale.");
+  };
+  one.pi.ctx.ui.setStatus = stale;
+  one.pi.ctx.ui.notify = stale;
+  await one.daemon.kill();
+  await one.daemon.start();
+  for (let turn = 0; one.daemon.connections === 1; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (turn % 100 === 99) one.clock.advance(6_000);
+  }
+  await one.daemon.next("session.attach");
+});
+
+test("a path that cannot be that of a socket is a missing daemon", async (t) => {
+  const one = scene(t, { env: { PI_RELAY_SOCKET: `/tmp/${"x".repeat(300)}` } });
+  await one.pi.emit("session_start");
+  assert.equal(one.pi.status, "relay: the daemon is not running");
 });
 
 test("an unknown method is answered with -32601", async (t) => {
@@ -179,7 +243,7 @@ test("pi exits by itself while it is connected, and the daemon hears why", async
     import { systemClock } from ${JSON.stringify(new URL("../../extension/lib/clock.js", import.meta.url).href)};
     import { FakePi } from ${JSON.stringify(new URL("./support/fake-pi.js", import.meta.url).href)};
     const pi = new FakePi();
-    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random });
+    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random, isTerminal: true });
     await pi.emit("session_start", { reason: "startup" });
     // Something of pi's own keeps it running until the connection is there.
     const stay = setInterval(() => {}, 1_000);
@@ -203,7 +267,7 @@ test("a pi that never says goodbye can exit while it is connected", async (t) =>
     import { systemClock } from ${JSON.stringify(new URL("../../extension/lib/clock.js", import.meta.url).href)};
     import { FakePi } from ${JSON.stringify(new URL("./support/fake-pi.js", import.meta.url).href)};
     const pi = new FakePi();
-    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random });
+    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random, isTerminal: true });
     await pi.emit("session_start", { reason: "startup" });
     const stay = setInterval(() => {}, 1_000);
     await pi.until(() => pi.status === "relay: api on box");

@@ -1,5 +1,6 @@
 import { MessageOrigins } from "./message-origins.js";
 import { sessionFacts } from "./session-facts.js";
+import { Settings } from "./settings.js";
 import { TurnRequester } from "./turn-requester.js";
 import { DaemonSession, version } from "./daemon-session.js";
 
@@ -8,6 +9,7 @@ export class AttachedSession extends DaemonSession {
   origins = new MessageOrigins();
   requester = new TurnRequester();
   isCompacting = false;
+  settings = new Settings({});
   /** @type {(message: string) => void} */
   compactionFailed = () => {};
   /** @type {ReturnType<typeof sessionFacts> | undefined} */
@@ -39,6 +41,7 @@ export class AttachedSession extends DaemonSession {
         ...this.#beginning,
         isIdle: ctx.isIdle(),
         leafId: ctx.sessionManager.getLeafId(),
+        bridge: this.settings.ofBridge,
       }),
     );
   }

@@ -36,7 +36,10 @@ export class DaemonLink {
   #cancelRetry;
   /** @type {(() => void) | undefined} */
   #stopWatch;
-  /** @type {Set<() => void>} */
+  /**
+   * Those who wait for a connection: told whether there is one.
+   * @type {Set<(isConnected: boolean) => void>}
+   */
   #awaited = new Set();
   #backoff;
   #clock;
@@ -74,6 +77,7 @@ export class DaemonLink {
     if (farewell && this.isConnected) this.#connection?.notify(farewell.method, farewell.params);
     this.#leave(reason);
     this.#set("stopped", reason);
+    for (const finish of [...this.#awaited]) finish(false);
   }
 
   /**
@@ -100,7 +104,7 @@ export class DaemonLink {
   /**
    * Waits for a connection.
    * @param {{ milliseconds?: number, signal?: AbortSignal }} options
-   * @returns {Promise<boolean>} false when the time was over or the signal came
+   * @returns {Promise<boolean>} false when the time was over, the signal came or the link was stopped
    */
   whenConnected({ milliseconds, signal }) {
     if (this.isConnected) return Promise.resolve(true);
@@ -108,23 +112,23 @@ export class DaemonLink {
     return new Promise((resolve) => {
       /** @param {boolean} isConnected */
       const finish = (isConnected) => {
-        this.#awaited.delete(arrived);
+        this.#awaited.delete(finish);
         cancel?.();
         signal?.removeEventListener("abort", leave);
         resolve(isConnected);
       };
-      const arrived = () => finish(true);
       const leave = () => finish(false);
       const cancel = milliseconds === undefined ? undefined : this.#clock.after(milliseconds, leave);
       signal?.addEventListener("abort", leave, { once: true });
-      this.#awaited.add(arrived);
+      this.#awaited.add(finish);
     });
   }
 
   #connect() {
-    this.#endWaiting();
+    this.#watch();
     const obstacle = socketObstacle(this.path);
-    if (obstacle) return this.#wait("away", obstacle.text, obstacle.missing);
+    if (obstacle) return this.#planAttempt("away", obstacle.text, obstacle.missing);
+    this.#endWaiting();
     const round = (this.#round += 1);
     this.#set("connecting", this.state === "away" || this.state === "refused" ? this.reason : "it is not connected yet");
     const socket = createConnection(this.path);
@@ -152,37 +156,41 @@ export class DaemonLink {
       this.#round += 1;
       connection.close(error.message);
       this.#connection = undefined;
-      return this.#wait("refused", error.message, false);
+      this.#watch();
+      return this.#planAttempt("refused", error.message, false);
     } finally {
       cancelLimit();
     }
     if (round !== this.#round) return;
     this.#connectedAt = this.#clock.now();
     this.#set("connected", "");
-    for (const arrived of [...this.#awaited]) arrived();
+    for (const finish of [...this.#awaited]) finish(true);
   }
 
   /** @param {string} reason */
   #lost(reason) {
     this.#connection = undefined;
     if (this.isConnected && this.#clock.now() - this.#connectedAt >= workingTime) this.#backoff.reset();
-    this.#wait("away", reason, false);
+    this.#watch();
+    this.#planAttempt("away", reason, false);
+  }
+
+  /** Tries again when something changes where the socket is or would be. */
+  #watch() {
+    this.#endWaiting();
+    this.#stopWatch = watchForSocket(this.path, () => this.#connect());
   }
 
   /**
-   * Waits for the next attempt: for a change of the folder, and for the time where the folder is not enough.
+   * Plans the next attempt. Where there is no socket the watch is enough. Otherwise it takes time, too: the daemon may be busy, or
+   * the socket that of a killed one.
    * @param {LinkState} state
    * @param {string} reason
    * @param {boolean} isMissing there is no socket
    */
-  #wait(state, reason, isMissing) {
-    this.#endWaiting();
-    this.#stopWatch = watchForSocket(this.path, () => this.#connect());
-    // A socket that was made before the watch began is not announced.
-    const isLate = isMissing && !socketObstacle(this.path);
-    const wait = isMissing ? 0 : this.#backoff.next();
-    const watchSuffices = this.#stopWatch !== undefined && state === "away" && !isLate && (isMissing || wait >= longest * 0.75);
-    if (!watchSuffices) this.#cancelRetry = this.#clock.after(state === "refused" || (isMissing && !isLate) ? longest : wait, () => this.#connect());
+  #planAttempt(state, reason, isMissing) {
+    const wait = isMissing || state === "refused" ? longest : this.#backoff.next();
+    if (!isMissing || !this.#stopWatch) this.#cancelRetry = this.#clock.after(wait, () => this.#connect());
     this.#set(state, reason);
   }
 

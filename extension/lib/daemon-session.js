@@ -24,7 +24,7 @@ export class DaemonSession {
   approvals;
   /** @type {PiContext | undefined} */
   #ctx;
-  /** @type {Set<(state: import("./daemon-link.js").LinkState, reason: string) => void>} */
+  /** @type {Set<(state: import("./daemon-link.js").LinkState) => void>} */
   #observers = new Set();
   /**
    * Carries out requests of the daemon, by method.
@@ -40,7 +40,7 @@ export class DaemonSession {
     this.pi = pi;
     this.link = new DaemonLink(surroundings.path, surroundings, {
       greet: (connection) => this.greet(connection),
-      changed: (state, reason) => this.#observers.forEach((observer) => observer(state, reason)),
+      changed: (state) => this.#observers.forEach((observer) => observer(state)),
       request: (method, params, id) => {
         const carryOut = this.requests.get(method);
         if (!carryOut) throw new DaemonError(errorCodes.methodNotFound, `there is no method ${method}`);
@@ -52,7 +52,7 @@ export class DaemonSession {
     });
   }
 
-  /** @param {(state: import("./daemon-link.js").LinkState, reason: string) => void} observer */
+  /** @param {(state: import("./daemon-link.js").LinkState) => void} observer */
   observe(observer) {
     this.#observers.add(observer);
   }
@@ -75,6 +75,18 @@ export class DaemonSession {
   context() {
     if (!this.#ctx) throw new Error("pi has ended this session");
     return this.#ctx;
+  }
+
+  /**
+   * Uses pi's interface outside of a handler, where an error would end pi: a context that pi has given up throws.
+   * @param {(ui: PiInterface) => void} use
+   */
+  withInterface(use) {
+    try {
+      if (this.#ctx) use(this.#ctx.ui);
+    } catch {
+      // There is nobody left to be shown it.
+    }
   }
 
   /** @param {import("./rpc-connection.js").RpcConnection} _connection @returns {Promise<void>} */

@@ -1,10 +1,17 @@
-/** Messages that may be outstanding. */
+/** Messages that may be outstanding; pi itself bounds those of the daemon. */
 const maximumExpected = 200;
 
 /**
- * `interactive`: typed in the terminal. `relay`: sent by the daemon with the command `command`. `extension`: by another extension.
+ * `interactive`: typed in the terminal. `relay`: sent by the daemon with the command `command`. `extension`: by another one.
  * @typedef {{ source: "interactive" | "relay" | "extension", command?: number | string, isCertain: boolean }} Origin
- * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, command?: number | string, beginsRun?: boolean, started?: () => void }} Expected
+ * @typedef {{
+ *   source: "interactive" | "relay",
+ *   text: string,
+ *   behavior?: string,
+ *   command?: number | string,
+ *   beginsRun?: boolean,
+ *   started?: () => void,
+ * }} Expected
  */
 
 /** Remembers which messages the terminal and the daemon gave to pi, and tells where a message that a run takes came from. */
@@ -17,7 +24,10 @@ export class MessageOrigins {
   /** @param {Expected} message */
   expect(message) {
     this.#expected.push(message);
-    if (this.#expected.length > maximumExpected) this.#expected.shift();
+    // A message of the daemon is never forgotten: its turn would count as one of the terminal.
+    if (this.#expected.length <= maximumExpected) return;
+    const typed = this.#expected.find((one) => one.source === "interactive");
+    if (typed) this.forget(typed);
   }
 
   /** @param {Expected} message */
@@ -25,17 +35,12 @@ export class MessageOrigins {
     this.#expected = this.#expected.filter((one) => one !== message);
   }
 
-  /** @param {string} text */
-  isExpectedFromRelay(text) {
-    return this.#expected.some((one) => one.source === "relay" && one.text === text);
-  }
-
   /**
    * Takes the message that a run has taken out of what is outstanding.
    *
-   * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that are typed in the terminal, so that no
-   * text is equal: such a message is of the terminal if anything of the terminal is outstanding. The origin is not certain where
-   * a message of the other source is outstanding that could be meant.
+   * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that
+   * are typed in the terminal, so that no text is equal: such a message is of the terminal if anything of the terminal is
+   * outstanding. The origin is not certain where a message of the other source is outstanding that could be meant.
    * @param {string} text
    * @returns {Origin}
    */

@@ -58,7 +58,8 @@ export class PromptDelivery {
     /** @type {() => void} */
     let started = () => {};
     const start = new Promise((resolve) => (started = () => resolve("started")));
-    const message = /** @type {import("./message-origins.js").Expected} */ ({ source: "relay", text, behavior, command, beginsRun: wasIdle, started });
+    /** @type {import("./message-origins.js").Expected} */
+    const message = { source: "relay", text, behavior, command, beginsRun: wasIdle, started };
     this.#session.origins.expect(message);
     try {
       const content = images.length === 0 ? text : [/** @type {const} */ ({ type: "text", text }), ...images];

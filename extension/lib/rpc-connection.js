@@ -9,7 +9,7 @@ const maximumJunkLines = 20;
 let lastId = 0;
 
 /** Codes of JSON-RPC errors. */
-export const errorCodes = { methodNotFound: -32601, invalidParams: -32602, internal: -32603, busy: -32001, forbidden: -32003, unavailable: -32004 };
+export const errorCodes = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602, internal: -32603, busy: -32001 };
 
 /** An error that the daemon answered. */
 export class DaemonError extends Error {
@@ -60,10 +60,8 @@ export class RpcConnection {
       (dropped) => `${JSON.stringify({ jsonrpc: "2.0", method: "extension.dropped", params: { events: dropped } })}\n`,
       () => this.close("the daemon does not read"),
     );
-    const reader = new LineReader(maximumLine, (line) => this.#receive(line), () => this.#countJunk());
-    socket.on("data", (chunk) => {
-      if (!this.#isClosed) reader.push(chunk);
-    });
+    const reader = new LineReader(maximumLine, (line) => this.#receive(line), () => this.#refuseLongLine());
+    socket.on("data", (chunk) => reader.push(chunk));
     socket.on("error", (error) => this.close(reasonOf(error)));
     socket.on("close", () => this.close("the daemon closed the connection"));
   }
@@ -153,6 +151,12 @@ export class RpcConnection {
     return one;
   }
 
+  /** The id of a line that was skipped is not known. */
+  #refuseLongLine() {
+    this.#reply(null, { error: { code: errorCodes.invalidRequest, message: "a line was longer than 1 MiB, and was skipped" } });
+    this.#countJunk();
+  }
+
   #countJunk() {
     this.#junk += 1;
     if (this.#junk >= maximumJunkLines) this.close("the daemon sends lines that are not of the protocol");
@@ -199,7 +203,7 @@ export class RpcConnection {
     }
   }
 
-  /** @param {number | string} id @param {object} body */
+  /** @param {number | string | null} id @param {object} body */
   #reply(id, body) {
     if (this.#isClosed) return;
     let line = JSON.stringify({ jsonrpc: "2.0", id, ...body });

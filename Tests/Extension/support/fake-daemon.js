@@ -9,6 +9,8 @@ export class FakeDaemon extends Happenings {
   /** Answers by method: a value, or a function of the parameters that may throw `{ code, message }`. `undefined`: no answer. */
   answers = {};
   approvals = { enabled: true, timeoutSeconds: 120 };
+  /** Errors that answer no request. */
+  refusals = [];
   connections = 0;
   sockets = [];
   #server;
@@ -107,6 +109,7 @@ export class FakeDaemon extends Happenings {
   }
 
   #take(message, socket, connection) {
+    if (message.id === null) this.refusals.push(message.error);
     if (message.method === undefined) {
       this.#waiting.get(message.id)?.(message);
       this.#waiting.delete(message.id);
