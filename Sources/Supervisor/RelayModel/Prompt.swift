@@ -12,7 +12,7 @@ package struct Prompt: Codable, Sendable, Equatable {
   package var proxy: String?
   /// Hosts that the messenger's attachments come from.
   package var hosts: [String]?
-  /// How far it has come.
+  /// Its life so far.
   package var life: MessageLifecycle
 
   package init(
