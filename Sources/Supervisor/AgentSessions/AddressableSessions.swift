@@ -1,7 +1,7 @@
 package import RelayModel
 internal import RelayStore
 
-/// The sessions that one conversation may address: lists, choices, completions and the bot's activity know no others.
+/// The sessions that one conversation may address: lists, choices, completions and the bot's activity show no others.
 ///
 /// Everybody who is admitted may address a working session. An assistant's session belongs to the conversation that began
 /// it, and nobody else is told that it exists; only the local terminal and programs, whose user owns the daemon, may

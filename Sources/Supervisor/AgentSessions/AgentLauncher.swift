@@ -77,7 +77,7 @@ struct AgentLauncher: Sendable {
       text: { [emit = context.emit] in emit(.text($0)) })
   }
 
-  /// Continues with a process of the program before.
+  /// Continues with an agent process of this program's predecessor.
   func adopt(_ handover: PiConnection.Snapshot) throws -> PiConnection {
     try PiConnection(
       handover, guardian: dependencies.guardian, log: log, wantsToolImages: context.record.wantsToolImages,

@@ -20,7 +20,7 @@ extension Session {
     let watch = RunWatch(self)
     defer { watch.close() }
     return await withCheckedContinuation { continuation in
-      // It may have died while the message was being prepared.
+      // The agent may have exited while the message was being prepared.
       let isOver = current.hasReportedEnd
       current.awaitEnd(continuation)
       if isOver { return }

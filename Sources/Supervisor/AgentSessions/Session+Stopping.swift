@@ -88,7 +88,7 @@ extension Session {
     // The run in progress still has to say how it ended.
     await waitForEndOfWork()
     do { try retention.memory?.forget() } catch {
-      logger.error("what was said could not be removed: \(error)")
+      logger.error("the transcript could not be removed: \(error)")
     }
     emit(.closed)
   }
@@ -106,7 +106,7 @@ extension Session {
     }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)
-    questions.withdrawAllOwn("who was asked is gone")
+    questions.withdrawAllOwn("the terminal that was asked is gone")
   }
 
   // MARK: - The daemon

@@ -142,7 +142,7 @@ extension Session {
         return try await dependencies.store.advance(key, change, in: id)
       } catch {
         if !hasTold {
-          logger.error("a message is not given to the agent before that is stored: \(error)")
+          logger.error("a message waits until its dispatch can be stored: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
@@ -181,7 +181,7 @@ extension Session {
     return await noted(await ending(), &turn)
   }
 
-  /// Steering messages that a dead agent was not seen to take wait again, unless nobody is to run them.
+  /// Steering messages that an exited agent was not seen to take wait again, unless the session is closed.
   private func noteDeath(_ why: String) async {
     if current.run?.prompt.life.evidence.interruption == .shuttingDown { return }
     let steering = current.run?.removeSteering() ?? []

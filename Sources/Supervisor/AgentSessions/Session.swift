@@ -106,7 +106,7 @@ package actor Session {
     _ = try? await connection.send(.setSessionName(new), within: pi.answerTimeout)
   }
 
-  /// Uses another model from the next run on: the idle agent is started anew with it. `set_model` would change the
+  /// Uses another model from the next run on: the idle agent is restarted with it. `set_model` would change the
   /// person's own settings.
   package func use(model new: String) async {
     if isAttached { return await useInTerminal(model: new) }

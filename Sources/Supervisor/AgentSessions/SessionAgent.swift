@@ -138,7 +138,7 @@ final class SessionAgent {
     do {
       guard try await context.dependencies.store.keepNotice(text) else { return }
     } catch {
-      context.logger.error("that people know of the demo agent could not be stored: \(error)")
+      context.logger.error("the notice about the demo agent could not be stored: \(error)")
     }
     context.emit(.notice(text))
   }

@@ -111,7 +111,7 @@ final class SessionQuestions {
   ///
   /// - Parameters:
   ///   - title: stays when the question is settled.
-  ///   - details: shown with the question, while it is questions.
+  ///   - details: shown with the question, while it is open.
   ///   - id: from `nextID`, where somebody else may withdraw the question.
   ///   - message: the message that the question is about.
   /// - Returns: the answer; `nil` when the question was withdrawn or cancelled, or has expired.

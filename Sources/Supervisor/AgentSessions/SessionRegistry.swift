@@ -147,7 +147,7 @@ package actor SessionRegistry {
     profile(for: role).settings.directory ?? dependencies.environment["HOME"] ?? "/"
   }
 
-  /// A session for one message of nobody's, which is not listed and knows of nothing else.
+  /// Makes a session for one message of the supervisor's own: it is not listed, and its transcript begins empty.
   package func heartbeatSession(emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
     let session = make(
       SessionRecord(
@@ -169,7 +169,7 @@ package actor SessionRegistry {
     do {
       try await dependencies.store.saveSession(record)
     } catch {
-      logger(of: record).error("it was not stored and would not outlive this daemon: \(error)")
+      logger(of: record).error("the session was not stored and would not outlive this daemon: \(error)")
     }
   }
 
@@ -188,7 +188,7 @@ package actor SessionRegistry {
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
 
-  /// Where people may have a session begun from chat, links resolved; nil where they may not.
+  /// The folder with its links resolved, where people may begin a session in it from chat; `nil` where they may not.
   package func workplace(_ folder: String) -> String? {
     SessionRoots.resolved(folder, within: ordinaryProfile.settings.roots)
   }
@@ -283,7 +283,7 @@ package actor SessionRegistry {
       guard case .asleep? = entries[id] else { return await closeIfUnused(id, for: limit) }
       unlist(id)
       do { try await Self.forget(retention) } catch {
-        logger(of: record).error("what was said could not be removed: \(error)")
+        logger(of: record).error("the transcript could not be removed: \(error)")
       }
       await storeEnd(of: id)
       return true
@@ -310,7 +310,7 @@ package actor SessionRegistry {
     do {
       try await dependencies.store.removeSession(id)
     } catch {
-      dependencies.logger.with("session", id).error("that session \(id) is closed could not be stored: \(error)")
+      dependencies.logger.with("session", id).error("the end of session \(id) could not be stored: \(error)")
     }
   }
 
@@ -321,7 +321,9 @@ package actor SessionRegistry {
     }
   }
 
-  /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
+  /// Waits up to `drain` for running work, then ends every agent.
+  ///
+  /// - Returns: the work that was cut short, in words.
   package func stop(drain: Duration) async -> [String] {
     let clock = dependencies.timeSource
     let deadline = clock.now() + drain

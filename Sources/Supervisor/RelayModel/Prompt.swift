@@ -26,7 +26,7 @@ package struct Prompt: Codable, Sendable, Equatable {
   package var author: Author?
   /// Hosts that the messenger's attachments come from.
   package var hosts: [String]?
-  /// How far it has come.
+  /// Its life so far.
   package var life: MessageLifecycle
 
   package init(

@@ -1,6 +1,6 @@
 package import RelayWire
 
-/// How far a message has come. Every one ends as settled, interrupted or dropped.
+/// The stored stage of a message. Every message ends as settled, interrupted or dropped.
 package enum MessageStage: Sendable, Equatable {
   case received
   /// A command, or the answer to a question, is being carried out.
@@ -106,7 +106,7 @@ package struct UnfinishedMessage: Sendable, Equatable {
   }
 }
 
-/// A message and how it ended.
+/// The end of a message.
 package struct MessageEnd: Sendable, Equatable {
   package var key: MessageKey
   package var stage: MessageStage

@@ -4,7 +4,7 @@ package import RelayWire
 
 /// An event of a session, for its watchers.
 package enum SessionEvent: Sendable, Equatable {
-  /// Work on a message begins. `text` is what was typed, `origin` where: other watchers are shown it.
+  /// Work on a message begins. Watchers in other conversations than the message's are shown its `text`, as it was typed.
   case runStarted(MessageKey?, text: String)
   /// A person has typed a message in the agent's own terminal; the agent works on it.
   case typed(String)
