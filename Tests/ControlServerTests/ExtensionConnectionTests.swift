@@ -49,12 +49,12 @@ import Testing
       stage.agents.withLock { $0 = [getpid(): "s1"] }
       let agent = try stage.connect()
       #expect(try await agent.request(ExtensionHello(session: "s1"), within: nil).session.id == "s1")
-      await #expect(throws: WireError.self) { try await agent.request(ExtensionHello(session: "s2"), within: nil) }
+      await #expect(throws: ConnectionError.self) { try await agent.request(ExtensionHello(session: "s2"), within: nil) }
       _ = try await agent.request(ExtensionSend(text: "hi"), within: nil)
       #expect(try await agent.request(ExtensionSendFile(path: "a.txt"), within: nil).name == "a.txt")
       #expect(try await agent.request(ExtensionSpawn(task: "do"), within: nil).session.id == "new")
       #expect(try await agent.request(ExtensionStatus(), within: nil).text == "status of s1")
-      await #expect(throws: WireError.self) { try await agent.request(ExtensionSend(text: " "), within: nil) }
+      await #expect(throws: ConnectionError.self) { try await agent.request(ExtensionSend(text: " "), within: nil) }
       #expect(stage.extensions.asked.withLock { $0 } == ["send s1 hi", "file s1 a.txt nil", "spawn s1 do"])
       agent.close()
     }
@@ -75,7 +75,7 @@ import Testing
   @Test func `requests of an extension are not for programs outside`() async throws {
     try await ControlStage.running { stage in
       let program = try stage.connect()
-      await #expect(throws: WireError.self) { try await program.request(ExtensionSend(text: "hi"), within: nil) }
+      await #expect(throws: ConnectionError.self) { try await program.request(ExtensionSend(text: "hi"), within: nil) }
       #expect(stage.extensions.asked.withLock { $0 }.isEmpty)
       program.close()
     }

@@ -40,7 +40,7 @@ import Testing
 
   @Test(arguments: [("fdatasync", EIO), ("pwrite64", EIO)])
   func `after an error of the disk nothing is acknowledged until a new start`(call: String, error: Int32) async throws {
-    let programs = try await failing(call, error, on: "relay.db-wal", first: 60)
+    let programs = try await failing(call, error, on: "relay.db-wal", first: 120)
     try await RelayFixture.run(programs: programs) { relay in
       let taken = try await sayUntilRefused(relay)
       #expect(taken > 0)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `messages are refused while the disk is full and accepted once there is room`() async throws {
-    let programs = try await failing("pwrite64", ENOSPC, on: "relay.db-wal", first: 60, count: 200)
+    let programs = try await failing("pwrite64", ENOSPC, on: "relay.db-wal", first: 120, count: 200)
     try await RelayFixture.run(programs: programs) { relay in
       _ = try await sayUntilRefused(relay)
       try await relay.waitForLog("relay.db: the disk is full")

@@ -18,7 +18,8 @@ package struct SessionAttachRequest: WireRequest, Equatable {
   package var session: String
   package var name: String?
   package var directory: String
-  /// Why the terminal turned to this session, in pi's words: `new`, `resume`, `fork`; `nil` where pi has just begun.
+  /// Why the session begins, in pi's words: `startup`, `reload`; `new`, `resume` or `fork` where the terminal has turned to it
+  /// from another.
   package var reason: String?
 
   package init(

@@ -39,10 +39,10 @@ package final class RequesterChannel: Sendable {
     // Before the path is looked at: an agent without a requester learns nothing of files.
     let (key, session) = try await requester(of: id)
     guard let link = directory.link(key.instance) else {
-      throw WireError(.invalidRequest, "the messenger of the requester is not connected now; try again later")
+      throw WireError(.unavailable, "the messenger of the requester is not connected now; try again later")
     }
     guard let maximumBytes = link.capabilities.maximumFileBytes else {
-      throw WireError(.invalidRequest, "the requester's messenger takes no files")
+      throw WireError(.unavailable, "the requester's messenger takes no files")
     }
     let copy = "\(link.spoolFolder)/\(UUID().uuidString)"
     let file: WorkspaceFile
@@ -70,13 +70,13 @@ package final class RequesterChannel: Sendable {
   private func requester(of id: String) async throws(WireError) -> (ConversationKey, Session) {
     guard let session = await sessions.awake(id), let message = await session.messageAtWork else {
       throw WireError(
-        .invalidRequest,
+        .unavailable,
         "nobody in a chat waits for this turn, so there is nobody to send to; say it in your answer instead")
     }
     let key = message.conversation
     guard !key.isProgram, directory.conversation(key) != nil else {
       throw WireError(
-        .invalidRequest, "this turn was asked for by a program, which takes no messages; say it in your answer")
+        .unavailable, "this turn was asked for by a program, which takes no messages; say it in your answer")
     }
     return (key, session)
   }

@@ -21,6 +21,8 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   let desk: ApprovalDesk
   let store: SQLiteStore
 
+  /// The reasons, in pi's words, for which a terminal turns from one session to another.
+  private static let turns: Set<String> = ["new", "resume", "fork"]
   /// The number of steps of approvals that a person is shown.
   private static let shownApprovals = 20
 
@@ -41,7 +43,8 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
     let agent = AttachedAgent(
       process: AttachedProcess(pid: process.pid, startTime: process.startTime), input: connection.output,
       output: connection.input, held: connection.held)
-    await attachments.attach(agent, to: named.id, turned: request.reason != nil)
+    let turned = request.reason.map { Self.turns.contains($0) } ?? false
+    await attachments.attach(agent, to: named.id, turned: turned)
   }
 
   func isAttached(_ pid: Int32) async -> Bool { await attachments.isAttached(pid) }
