@@ -57,8 +57,9 @@ final class ProgramMessages: Sendable {
       let attachments = try files.write(request.images ?? [], of: key)
       let prompt = Self.prompt(request, key, attachments, files.folder)
       do {
-        // Nobody else stores this id meanwhile, so that it is new.
-        _ = try await store.accept(Self.stored(prompt), state: nil)
+        guard try await store.accept(Self.stored(prompt), state: nil) else {
+          throw WireError(.busy, "the id \(id) was stored a moment ago; send it again")
+        }
       } catch {
         files.remove(key)
         throw error

@@ -45,8 +45,8 @@ package final class SessionCommands: Sendable {
 
   /// The session that a name, an id or the beginning of one means.
   package func status(_ name: String) async throws(WireError) -> SessionStatus {
+    if let one = await sessions.listing(name) { return await one.status() }
     let all = await list()
-    if let one = all.first(where: { $0.id == name }) { return one }
     let wish = name.lowercased()
     let named = all.filter { $0.name.lowercased() == wish }
     let found =
