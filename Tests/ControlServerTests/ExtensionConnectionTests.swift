@@ -49,7 +49,9 @@ import Testing
       stage.agents.withLock { $0 = [getpid(): "s1"] }
       let agent = try stage.connect()
       #expect(try await agent.request(ExtensionHello(session: "s1"), within: nil).session.id == "s1")
-      await #expect(throws: ConnectionError.self) { try await agent.request(ExtensionHello(session: "s2"), within: nil) }
+      await #expect(throws: ConnectionError.self) {
+        try await agent.request(ExtensionHello(session: "s2"), within: nil)
+      }
       _ = try await agent.request(ExtensionSend(text: "hi"), within: nil)
       #expect(try await agent.request(ExtensionSendFile(path: "a.txt"), within: nil).name == "a.txt")
       #expect(try await agent.request(ExtensionSpawn(task: "do"), within: nil).session.id == "new")
