@@ -66,8 +66,8 @@ package struct KillDrill: Sendable {
   }
 
   static let conversations = ["c1", "c2", "c3", "c4"]
-  /// Three pipes and the process itself.
-  static let descriptorsOfSession = 4
+  /// Three pipes and the process itself; the socket of its bridge, and the file of its events.
+  static let descriptorsOfSession = 6
   static let limit: Duration = .seconds(90)
 
   static let config = """
