@@ -69,6 +69,19 @@ import Testing
     #expect(end(of: "/throw", after: "/extensions/throw.ts") == .handled)
   }
 
+  @Test func `the end of a run that was begun in a terminal is not that of the message which waits behind it`() {
+    var first = prompt("first")
+    first.life = MessageLifecycle(.dispatched)
+    var run = SessionRun(prompt: first)
+    for settles in [true, false, nil] {
+      #expect(run.take(.agentEnd(willRetry: nil), settles: settles) == .goesOn)
+      #expect(run.take(.agentSettled, settles: settles) == .goesOn)
+    }
+    #expect(run.take(.agentStart, settles: true) == .goesOn)
+    #expect(run.take(.messageStart(role: "user", text: "first"), settles: true) == .takesMessage)
+    #expect(run.take(.agentSettled, settles: true) == .over(.completed))
+  }
+
   @Test func `a message of an extension is not taken for one that was steered into the run`() {
     var run = run(steering: "a", "b")
     _ = run.take(.messageStart(role: "user", text: "an extension's words"), settles: true)

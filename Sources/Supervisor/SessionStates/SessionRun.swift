@@ -18,6 +18,8 @@ package struct SessionRun: Codable {
   /// pi took the message: its own copy of it was seen.
   package var isAccepted: Bool { prompt.life.state == .running }
   package private(set) var started = false
+  /// Nothing of the run was seen yet.
+  private var isUnseen: Bool { !started && !isAccepted }
   /// pi has answered the prompt; a run may or may not follow.
   package var isAnswered = false
   /// pi has ended a turn of the run and said nothing further: it may be idle.
@@ -101,11 +103,12 @@ package struct SessionRun: Codable {
     case .messageEnd(let message):
       if message.role == "assistant" { lastStop = Stop(reason: message.stopReason, error: message.errorMessage) }
       return .goesOn
+    // A run that a person began in the agent's own terminal may end before ours has begun.
+    case .agentEnd where isUnseen, .agentSettled where isUnseen: return .goesOn
     case .agentEnd(let willRetry):
       if willRetry == true { return .goesOn }
       return willRetry == nil && settles != true ? .overUnlessContinued : .goesOn
-    // A run that a person began in the agent's own terminal may settle before ours has begun.
-    case .agentSettled: return started || isAccepted ? .over(end) : .goesOn
+    case .agentSettled: return .over(end)
     case .extensionError(let path, let message):
       if calls(path) { commandError = message }
       return .goesOn
