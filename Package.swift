@@ -198,14 +198,23 @@ let package = Package(
         "RelayModel", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
+    // A conversation's arrivals and output, the session that it talks to, and the way of a prompt into a session.
+    .target(
+      name: "ConversationSessions",
+      dependencies: [
+        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
+        "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Supervisor/ConversationSessions", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
     .target(
       name: "MessageRouting",
       dependencies: [
         "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices",
-        "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
-        "ToolApprovals", .product(name: "Logging", package: "swift-log"),
+        "ConversationSessions", "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
+        "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
+        "RelayWire", "SessionStates", "ToolApprovals", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.
@@ -447,12 +456,19 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
+      name: "ConversationSessionsTests",
+      dependencies: [
+        "ContentServices", "ConversationSessions", "Conversations", "MessageDelivery", "PluginRuntime",
+        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
+        "RelayWire", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "Conversations",
-        "MessageDelivery", "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
-        "TestSupport", "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
+        "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),

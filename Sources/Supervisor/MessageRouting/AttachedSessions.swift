@@ -1,6 +1,7 @@
 package import AgentExtension
 internal import AgentRuntime
 package import AgentSessions
+internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import RelayConcurrency

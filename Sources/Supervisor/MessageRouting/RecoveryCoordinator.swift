@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import ChatCommands
+internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import PluginRuntime

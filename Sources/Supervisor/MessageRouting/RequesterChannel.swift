@@ -1,5 +1,6 @@
 internal import AgentExtension
 internal import AgentSessions
+internal import ConversationSessions
 internal import Conversations
 internal import FoundationEssentials
 internal import Logging

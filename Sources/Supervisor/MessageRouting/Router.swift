@@ -2,6 +2,7 @@ package import AgentSessions
 package import Assistant
 internal import ChatCommands
 package import ContentServices
+internal import ConversationSessions
 internal import Conversations
 package import Logging
 internal import MessageDelivery
@@ -107,10 +108,8 @@ package final class Router: PluginEventHandler {
     checkpoints = StreamCheckpoints(folder: dependencies.home.streams, logger: logger)
     let admission = AdmissionController(dependencies.assistant.settings, timeSource, logger: logger)
     directory = ConversationDirectory(
-      .init(
-        store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
-        redaction: redaction, checkpoints: checkpoints, logger: logger),
-      taskScope: taskScope)
+      store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
+      redaction: redaction, checkpoints: checkpoints, taskScope: taskScope, logger: logger)
     subscriptions = SessionSubscriptions(questions: questions, timeSource: timeSource) { [directory] in
       directory.post($0, to: $1)
     }
@@ -125,8 +124,8 @@ package final class Router: PluginEventHandler {
       logger: logger)
     prompts = PromptRouter(
       sessions: sessions, bindings: bindings, directory: directory, subscriptions: subscriptions,
-      assistant: dependencies.assistant, admission: admission, gate: gate, machineName: dependencies.machine.name,
-      clock: timeSource.clock)
+      assistant: dependencies.assistant, admission: admission, isDraining: { [gate] in gate.isDraining },
+      machineName: dependencies.machine.name, clock: timeSource.clock)
     let threads = ThreadSessions(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts,
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)

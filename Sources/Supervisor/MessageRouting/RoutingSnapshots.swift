@@ -1,3 +1,4 @@
+internal import ConversationSessions
 internal import Conversations
 internal import RelayConcurrency
 internal import RelayModel
