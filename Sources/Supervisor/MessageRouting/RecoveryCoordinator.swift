@@ -4,6 +4,7 @@ internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import PluginRuntime
+internal import ProgramSessions
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging

@@ -7,6 +7,7 @@ internal import Conversations
 package import Logging
 internal import MessageDelivery
 package import PluginRuntime
+package import ProgramSessions
 package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
@@ -133,7 +134,8 @@ package final class Router: PluginEventHandler {
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
       subscriptions: subscriptions, questions: questions, approvals: approvals, logger: logger)
     let (programGate, files) = (ProgramGate(), ProgramFiles(home: dependencies.home))
-    programs = ProgramMessages(store: store, prompts: prompts, gate: gate, files: files, logger: logger)
+    programs = ProgramMessages(
+      store: store, prompts: prompts, isDraining: { [gate] in gate.isDraining }, files: files, logger: logger)
     programRecovery = ProgramRecovery(
       store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, prompts: prompts,
       messages: programs, files: files, redaction: redaction, logger: logger)
