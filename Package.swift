@@ -198,14 +198,32 @@ let package = Package(
         "RelayModel", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
+    // A conversation's arrivals and output, the session that it talks to, and the way of a prompt into a session.
+    .target(
+      name: "ConversationSessions",
+      dependencies: [
+        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
+        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
+        "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Supervisor/ConversationSessions", swiftSettings: strict),
+    // The operations of programs and agents on sessions: messages, events, answers, terminals, texts and files for a requester.
+    .target(
+      name: "ProgramSessions",
+      dependencies: [
+        "AgentExtension", "AgentRuntime", "AgentSessions", "ConversationSessions", "Conversations", "MessageDelivery",
+        "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Supervisor/ProgramSessions", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
     .target(
       name: "MessageRouting",
       dependencies: [
-        "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices",
-        "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
-        "ToolApprovals", .product(name: "Logging", package: "swift-log"),
+        "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices", "ConversationSessions",
+        "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "ProgramSessions", "RelayConcurrency",
+        "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
+        "RelayWire", "SessionStates", "ToolApprovals", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.
@@ -232,8 +250,8 @@ let package = Package(
       dependencies: [
         "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "Bridge", "BridgeProtocol",
         "CLinux", "ContentServices", "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC", "PluginRuntime",
-        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "ToolApprovals",
+        "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "ToolApprovals",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
@@ -447,12 +465,25 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
+      name: "ConversationSessionsTests",
+      dependencies: [
+        "ContentServices", "ConversationSessions", "Conversations", "MessageDelivery", "PluginRuntime",
+        "RelayConcurrency", "RelayConfig", "RelayHome", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
+        "RelayWire", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "ProgramSessionsTests",
+      dependencies: [
+        "Conversations", "PiRPC", "ProgramSessions", "RelayConcurrency", "RelayHome", "RelayModel", "RelayWire",
+        "SessionStates", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "Conversations",
-        "MessageDelivery", "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
-        "TestSupport", "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
+        "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),

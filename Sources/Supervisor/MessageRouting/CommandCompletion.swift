@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import ChatCommands
+internal import ConversationSessions
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency

@@ -1,5 +1,6 @@
 internal import AgentSessions
 internal import ChatCommands
+internal import ConversationSessions
 internal import PluginRuntime
 internal import RelayConfig
 internal import RelayHome

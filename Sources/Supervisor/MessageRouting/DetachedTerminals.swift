@@ -1,4 +1,5 @@
 internal import AgentSessions
+internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import RelayConcurrency

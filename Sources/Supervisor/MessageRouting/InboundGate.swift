@@ -1,5 +1,6 @@
 internal import Approvals
 internal import ChatCommands
+internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import MessageDelivery

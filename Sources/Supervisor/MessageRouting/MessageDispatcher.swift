@@ -2,6 +2,7 @@ internal import AgentSessions
 internal import Approvals
 internal import Assistant
 internal import ChatCommands
+internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import PiRPC

@@ -1,3 +1,4 @@
+internal import ConversationSessions
 internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency

@@ -1,8 +1,10 @@
 internal import AgentSessions
 internal import ChatCommands
+internal import ConversationSessions
 internal import Conversations
 internal import Logging
 internal import PluginRuntime
+internal import ProgramSessions
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging

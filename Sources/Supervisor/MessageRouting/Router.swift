@@ -2,10 +2,12 @@ package import AgentSessions
 package import Assistant
 internal import ChatCommands
 package import ContentServices
+internal import ConversationSessions
 internal import Conversations
 package import Logging
 internal import MessageDelivery
 package import PluginRuntime
+package import ProgramSessions
 package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
@@ -107,10 +109,8 @@ package final class Router: PluginEventHandler {
     checkpoints = StreamCheckpoints(folder: dependencies.home.streams, logger: logger)
     let admission = AdmissionController(dependencies.assistant.settings, timeSource, logger: logger)
     directory = ConversationDirectory(
-      .init(
-        store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
-        redaction: redaction, checkpoints: checkpoints, logger: logger),
-      taskScope: taskScope)
+      store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
+      redaction: redaction, checkpoints: checkpoints, taskScope: taskScope, logger: logger)
     subscriptions = SessionSubscriptions(questions: questions, timeSource: timeSource) { [directory] in
       directory.post($0, to: $1)
     }
@@ -125,8 +125,8 @@ package final class Router: PluginEventHandler {
       logger: logger)
     prompts = PromptRouter(
       sessions: sessions, bindings: bindings, directory: directory, subscriptions: subscriptions,
-      assistant: dependencies.assistant, admission: admission, gate: gate, machineName: dependencies.machine.name,
-      clock: timeSource.clock)
+      assistant: dependencies.assistant, admission: admission, isDraining: { [gate] in gate.isDraining },
+      machineName: dependencies.machine.name, clock: timeSource.clock)
     let threads = ThreadSessions(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts,
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
@@ -134,7 +134,8 @@ package final class Router: PluginEventHandler {
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
       subscriptions: subscriptions, questions: questions, approvals: approvals, logger: logger)
     let (programGate, files) = (ProgramGate(), ProgramFiles(home: dependencies.home))
-    programs = ProgramMessages(store: store, prompts: prompts, gate: gate, files: files, logger: logger)
+    programs = ProgramMessages(
+      store: store, prompts: prompts, isDraining: { [gate] in gate.isDraining }, files: files, logger: logger)
     programRecovery = ProgramRecovery(
       store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, prompts: prompts,
       messages: programs, files: files, redaction: redaction, logger: logger)

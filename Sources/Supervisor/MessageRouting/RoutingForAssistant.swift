@@ -1,4 +1,5 @@
 internal import Assistant
+internal import ConversationSessions
 internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency

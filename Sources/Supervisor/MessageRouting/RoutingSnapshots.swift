@@ -1,4 +1,6 @@
+internal import ConversationSessions
 internal import Conversations
+internal import ProgramSessions
 internal import RelayConcurrency
 internal import RelayModel
 

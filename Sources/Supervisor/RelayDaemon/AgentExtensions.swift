@@ -3,7 +3,7 @@ internal import AgentRuntime
 internal import AgentSessions
 internal import Approvals
 internal import ControlServer
-internal import MessageRouting
+internal import ProgramSessions
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel

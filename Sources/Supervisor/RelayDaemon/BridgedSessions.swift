@@ -2,8 +2,8 @@ internal import AgentSessions
 internal import Bridge
 internal import BridgeProtocol
 internal import ControlServer
-internal import MessageRouting
 internal import PiRPC
+internal import ProgramSessions
 internal import RelayModel
 internal import RelayWire
 

@@ -1,5 +1,5 @@
 internal import ControlServer
-internal import MessageRouting
+internal import ProgramSessions
 
 extension SessionCommands: SessionService {}
 extension SessionFeed: SessionEventFeed {}

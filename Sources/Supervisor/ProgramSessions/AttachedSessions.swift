@@ -1,12 +1,13 @@
 package import AgentExtension
 internal import AgentRuntime
 package import AgentSessions
+package import ConversationSessions
 internal import Conversations
-internal import Logging
+package import Logging
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
-internal import RelayStore
+package import RelayStore
 internal import RelayText
 package import RelayWire
 
@@ -23,7 +24,7 @@ package final class AttachedSessions: Sendable {
 
   private static let maximumIDLength = 128
 
-  init(
+  package init(
     store: SQLiteStore, sessions: SessionRegistry, bindings: SessionBindings, directory: ConversationDirectory,
     prompts: PromptRouter, logger: Logger
   ) {

@@ -6,7 +6,7 @@ import RelayWire
 import TestSupport
 import Testing
 
-@testable import MessageRouting
+@testable import ProgramSessions
 
 @Suite struct ProgramFilesTests {
   private let scratch: TemporaryFolder

@@ -1,17 +1,17 @@
-internal import AgentSessions
-internal import ChatCommands
+package import AgentSessions
+package import ChatCommands
 internal import FoundationEssentials
-internal import Logging
-internal import PluginRuntime
+package import Logging
+package import PluginRuntime
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
-internal import RelayStore
-internal import RelayText
-internal import RelayWire
+package import RelayStore
+package import RelayText
+package import RelayWire
 
 /// Threads with a session of their own: opened by `/spawn`, closed with their thread.
-final class ThreadSessions: Sendable {
+package final class ThreadSessions: Sendable {
   private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
@@ -24,7 +24,7 @@ final class ThreadSessions: Sendable {
   /// The longest title of a thread, in characters.
   private static let maximumTitleLength = 90
 
-  init(
+  package init(
     store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, redaction: Redactor, machineName: String, logger: Logger
   ) {
@@ -43,7 +43,7 @@ final class ThreadSessions: Sendable {
   /// - Parameter call: the message that called for it.
   /// - Throws: the messenger's refusal.
   /// - Returns: the thread's title.
-  func open(
+  package func open(
     for request: NewSession, title: String, called call: MessageReceived, _ link: PluginConnection
   ) async throws -> String {
     // In a thread, beside it.
@@ -73,7 +73,7 @@ final class ThreadSessions: Sendable {
   }
 
   /// A thread that was archived lets its session sleep; with one that is deleted its session ends.
-  func closed(_ closing: ConversationClosed, _ link: PluginConnection) async throws {
+  package func closed(_ closing: ConversationClosed, _ link: PluginConnection) async throws {
     let key = link.key(closing.conversation)
     guard let id = await bindings.listing(of: key)?.id else { return }
     let isShared = try await store.conversations(of: id).contains { $0 != key }

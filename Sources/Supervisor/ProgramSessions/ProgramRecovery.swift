@@ -1,17 +1,18 @@
-internal import AgentSessions
-internal import Conversations
-internal import Logging
+package import AgentSessions
+package import ConversationSessions
+package import Conversations
+package import Logging
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
-internal import RelayModel
-internal import RelayStore
-internal import RelayText
+package import RelayModel
+package import RelayStore
+package import RelayText
 internal import RelayWire
 internal import SessionStates
 
 /// Continues the messages of programs that an earlier daemon left unfinished.
-final class ProgramRecovery: Sendable {
+package final class ProgramRecovery: Sendable {
   private struct Interruption {
     let message: MessageEnd
     let end: RunEnd
@@ -29,7 +30,7 @@ final class ProgramRecovery: Sendable {
   /// Runs of an earlier daemon, of which the watchers of their sessions are told when they come; by session.
   private let interruptions = Locked<[String: [Interruption]]>([:])
 
-  init(
+  package init(
     store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory,
     subscriptions: SessionSubscriptions, prompts: PromptRouter, messages: ProgramMessages, files: ProgramFiles,
     redaction: Redactor, logger: Logger
@@ -46,7 +47,7 @@ final class ProgramRecovery: Sendable {
   }
 
   /// Removes the files that no unfinished message needs, those included with which a session continues.
-  func sweepFiles() async throws {
+  package func sweepFiles() async throws {
     let unfinished = try await store.unfinishedMessages(of: ConversationKey.programs)
     files.sweep(keeping: Set(unfinished.map(\.stored.key)))
   }
@@ -54,7 +55,7 @@ final class ProgramRecovery: Sendable {
   /// Awaits no write.
   ///
   /// - Parameter untold: ends of which the watchers of the session may not have been told.
-  func recover(_ unfinished: [UnfinishedMessage], untold: [MessageEnd]) async {
+  package func recover(_ unfinished: [UnfinishedMessage], untold: [MessageEnd]) async {
     for end in untold {
       if end.stage == .interrupted, let session = await sessions.session(end.key.conversation.conversation) {
         let why = "pi-relayd was restarted while the agent worked on the message of a program."
@@ -96,7 +97,7 @@ final class ProgramRecovery: Sendable {
   }
 
   /// Tells a conversation that watches a session of the runs that were interrupted there.
-  func report(_ session: String, to key: ConversationKey) {
+  package func report(_ session: String, to key: ConversationKey) {
     guard subscriptions.shows(session, to: key) else { return }
     for one in interruptions.withLock({ $0[session] }) ?? [] {
       directory.post(.event(.runEnded(one.message, one.end)), to: key)

@@ -1,28 +1,28 @@
-internal import ContentServices
-internal import Conversations
-internal import Logging
-internal import MessageDelivery
-internal import PluginRuntime
-internal import RelayConcurrency
-internal import RelayConfig
-internal import RelayModel
-internal import RelayStore
-internal import RelayText
+package import ContentServices
+package import Conversations
+package import Logging
+package import MessageDelivery
+package import PluginRuntime
+package import RelayConcurrency
+package import RelayConfig
+package import RelayModel
+package import RelayStore
+package import RelayText
 internal import RelayTransport
-internal import RelayWire
+package import RelayWire
 
 /// A conversation: its queue of arrivals and its output.
-struct ConversationContext: Sendable {
-  let inbox: Mailbox<Arrival>
-  let output: ConversationOutput
+package struct ConversationContext: Sendable {
+  package let inbox: Mailbox<Arrival>
+  package let output: ConversationOutput
   let holder: ConnectionSlot
   /// Closed when the output has ended.
   let outputEnded: Mailbox<Void>
-  var conversation: Conversation
+  package var conversation: Conversation
 }
 
 /// Something that arrived in a conversation and waits for its turn.
-enum Arrival: Sendable {
+package enum Arrival: Sendable {
   case message(MessageReceived, PluginConnection)
   case action(ActionInvoked, PluginConnection)
   /// The assistant's periodic check has found something for its owner.
@@ -36,9 +36,9 @@ enum Arrival: Sendable {
 
 /// The conversations of this daemon and the connections of their messengers. A conversation of an earlier daemon is
 /// only its description until something concerns it; then it gets its queue and its output.
-final class ConversationDirectory: Sendable {
+package final class ConversationDirectory: Sendable {
   /// The parts from which the output of a conversation is made.
-  struct OutputDependencies: Sendable {
+  private struct OutputDependencies: Sendable {
     let store: SQLiteStore
     let services: Services
     let timeSource: TimeSource
@@ -62,22 +62,27 @@ final class ConversationDirectory: Sendable {
     var process: (@Sendable (Arrival, ConversationKey) async -> Void)?
   }
 
-  let taskScope: TaskScope
+  package let taskScope: TaskScope
   private let output: OutputDependencies
   private let state = Locked(State())
 
-  init(_ output: OutputDependencies, taskScope: TaskScope) {
-    self.output = output
+  package init(
+    store: SQLiteStore, services: Services, timeSource: TimeSource, deliveries: Config.DeliverySettings,
+    redaction: Redactor, checkpoints: StreamCheckpoints, taskScope: TaskScope, logger: Logger
+  ) {
+    output = OutputDependencies(
+      store: store, services: services, timeSource: timeSource, deliveries: deliveries, redaction: redaction,
+      checkpoints: checkpoints, logger: logger)
     self.taskScope = taskScope
   }
 
   /// Sets the receiver of arrivals; called once, before anything arrives.
-  func onArrival(_ process: @escaping @Sendable (Arrival, ConversationKey) async -> Void) {
+  package func onArrival(_ process: @escaping @Sendable (Arrival, ConversationKey) async -> Void) {
     state.withLock { $0.process = process }
   }
 
   /// Releases the receiver of arrivals, which holds this directory itself.
-  func stop() { state.withLock { $0.process = nil } }
+  package func stop() { state.withLock { $0.process = nil } }
 
   // MARK: - Connections
 
@@ -91,21 +96,21 @@ final class ConversationDirectory: Sendable {
   }
 
   /// An instance is connected. In one step with the look for its holder: `remove` may be about to close it.
-  func connected(_ link: PluginConnection) { state.withLock { Self.holder(link.name, &$0).set(link) } }
+  package func connected(_ link: PluginConnection) { state.withLock { Self.holder(link.name, &$0).set(link) } }
 
   /// The connection of an instance; `nil` while it is away.
-  func link(_ instance: String) -> PluginConnection? { state.withLock { $0.holders[instance] }?.current }
+  package func link(_ instance: String) -> PluginConnection? { state.withLock { $0.holders[instance] }?.current }
 
   /// The connected messengers.
-  var links: [PluginConnection] { state.withLock { Array($0.holders.values) }.compactMap(\.current) }
+  package var links: [PluginConnection] { state.withLock { Array($0.holders.values) }.compactMap(\.current) }
 
   /// An instance is away.
-  func disconnected(_ link: PluginConnection) { state.withLock { $0.holders[link.name] }?.clear(link) }
+  package func disconnected(_ link: PluginConnection) { state.withLock { $0.holders[link.name] }?.clear(link) }
 
   /// Closes the conversations of an instance that will not be back.
   ///
   /// - Returns: `nil` where it is connected again, and nothing was closed.
-  func remove(instance: String) -> [ConversationKey]? {
+  package func remove(instance: String) -> [ConversationKey]? {
     let removed = state.withLock {
       state -> (ConnectionSlot?, [ConversationKey: ConversationContext], [ConversationKey])? in
       guard state.holders[instance]?.current == nil else { return nil }
@@ -126,17 +131,17 @@ final class ConversationDirectory: Sendable {
 
   // MARK: - Conversations
 
-  subscript(_ key: ConversationKey) -> ConversationContext? { state.withLock { $0.contexts[key] } }
+  package subscript(_ key: ConversationKey) -> ConversationContext? { state.withLock { $0.contexts[key] } }
 
-  var all: [ConversationKey: ConversationContext] { state.withLock { $0.contexts } }
+  package var all: [ConversationKey: ConversationContext] { state.withLock { $0.contexts } }
 
   /// The conversation as its messenger last described it.
-  func conversation(_ key: ConversationKey) -> Conversation? {
+  package func conversation(_ key: ConversationKey) -> Conversation? {
     state.withLock { $0.contexts[key]?.conversation ?? $0.quiet[key]?.conversation }
   }
 
   /// Knows a conversation from now on of which there is nothing to do yet.
-  func remember(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginConnection) {
+  package func remember(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginConnection) {
     state.withLock { state in
       if state.contexts[key] == nil {
         state.quiet[key] = QuietConversation(conversation: conversation, link: link)
@@ -165,13 +170,15 @@ final class ConversationDirectory: Sendable {
   }
 
   @discardableResult
-  func context(_ key: ConversationKey, _ conversation: Conversation, _ link: PluginConnection) -> ConversationContext {
+  package func context(
+    _ key: ConversationKey, _ conversation: Conversation, _ link: PluginConnection
+  ) -> ConversationContext {
     context(
       key, conversation, capabilities: link.capabilities,
       settings: ConversationOutput.Settings(link.messenger, conversation))
   }
 
-  func context(
+  package func context(
     _ key: ConversationKey, _ conversation: Conversation, capabilities: Capabilities,
     settings: ConversationOutput.Settings
   ) -> ConversationContext {
@@ -199,7 +206,7 @@ final class ConversationDirectory: Sendable {
     return context
   }
 
-  func delivery(to key: ConversationKey) -> MessageSender { delivery(to: key, holder(key.instance)) }
+  package func delivery(to key: ConversationKey) -> MessageSender { delivery(to: key, holder(key.instance)) }
 
   private func delivery(to key: ConversationKey, _ holder: ConnectionSlot) -> MessageSender {
     MessageSender(
@@ -232,10 +239,10 @@ final class ConversationDirectory: Sendable {
 
   // MARK: - Output
 
-  func post(_ item: OutputEvent, to key: ConversationKey) { output(key)?.post(item) }
+  package func post(_ item: OutputEvent, to key: ConversationKey) { output(key)?.post(item) }
 
   /// - Parameter message: the message that this answers without ending it.
-  func say(_ text: String, to key: ConversationKey, about message: MessageKey? = nil) {
+  package func say(_ text: String, to key: ConversationKey, about message: MessageKey? = nil) {
     post(
       .say(text, .notice, buttons: nil, replyTo: message.flatMap { $0.origin.isInteraction ? $0.id : nil }), to: key)
   }
@@ -243,7 +250,7 @@ final class ConversationDirectory: Sendable {
   /// Ends a message that no session has, with a text where there is something to say.
   ///
   /// - Parameter how: the event that ends it.
-  func endMessage(
+  package func endMessage(
     _ message: MessageKey, _ how: MessageLifecycle.ReceivedEnd = .handled, saying text: String? = nil,
     buttons: [[Button]]? = nil
   ) {
@@ -255,7 +262,7 @@ final class ConversationDirectory: Sendable {
   /// for: the next one has another name.
   ///
   /// - Returns: false where the time was too short.
-  func flush(within limit: Duration) async -> Bool {
+  package func flush(within limit: Duration) async -> Bool {
     let contexts = all
     for context in contexts.values {
       context.inbox.close()
@@ -274,12 +281,12 @@ final class ConversationDirectory: Sendable {
 }
 
 extension PluginConnection {
-  func key(_ conversation: Conversation) -> ConversationKey {
+  package func key(_ conversation: Conversation) -> ConversationKey {
     ConversationKey(instance: name, conversation: conversation.id)
   }
 
   /// How a conversation of this messenger is configured.
-  func settings(of conversation: Conversation) -> Config.ConversationSettings {
+  package func settings(of conversation: Conversation) -> Config.ConversationSettings {
     messenger?.settings(of: conversation) ?? Config.ConversationSettings()
   }
 }

@@ -1,7 +1,8 @@
-internal import AgentSessions
-internal import Conversations
+package import AgentSessions
+package import ConversationSessions
+package import Conversations
 internal import PiRPC
-internal import RelayConcurrency
+package import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
 package import RelayWire
@@ -23,7 +24,7 @@ package final class SessionCommands: Sendable {
   /// The name under which people are told of an answer.
   private static let answerer = "a program"
 
-  init(
+  package init(
     sessions: SessionRegistry, bindings: SessionBindings, subscriptions: SessionSubscriptions,
     questions: QuestionRegistry, prompts: PromptRouter, messages: ProgramMessages, gate: ProgramGate,
     taskScope: TaskScope, timeSource: TimeSource

@@ -2,7 +2,7 @@ internal import RelayConcurrency
 
 /// Lets the requests of programs through, except while this process hands over to another program: what a request changes
 /// after the snapshots were taken would be lost.
-final class ProgramGate: Sendable {
+package final class ProgramGate: Sendable {
   private struct State {
     /// Requests that are being carried out.
     var inside = 0
@@ -11,6 +11,8 @@ final class ProgramGate: Sendable {
   }
 
   private let state = Locked(State())
+
+  package init() {}
 
   /// Carries out a request, once the gate is open.
   func pass<Value: Sendable, Failure: Error>(
@@ -40,14 +42,14 @@ final class ProgramGate: Sendable {
   }
 
   /// - Returns: false while a request is being carried out; the gate then stays open.
-  func close() -> Bool {
+  package func close() -> Bool {
     state.withLock { state in
       if state.inside == 0 { state.isClosed = true }
       return state.isClosed
     }
   }
 
-  func open() {
+  package func open() {
     let waiting = state.withLock { state in
       state.isClosed = false
       defer { state.waiting = [] }

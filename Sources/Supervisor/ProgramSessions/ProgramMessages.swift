@@ -1,20 +1,21 @@
 internal import AgentSessions
+package import ConversationSessions
 internal import FoundationEssentials
-internal import Logging
+package import Logging
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
-internal import RelayModel
-internal import RelayStore
+package import RelayModel
+package import RelayStore
 internal import RelayWire
 internal import SessionStates
 
 /// Messages of programs, which no messenger brings: stored before they are acknowledged, given to their session, and ended
 /// without anybody to tell.
-final class ProgramMessages: Sendable {
+package final class ProgramMessages: Sendable {
   private let store: SQLiteStore
   private let prompts: PromptRouter
-  private let gate: InboundGate
+  private let isDraining: @Sendable () -> Bool
   private let files: ProgramFiles
   private let logger: Logger
   /// Messages on their way to the disk: one id at a time.
@@ -24,10 +25,14 @@ final class ProgramMessages: Sendable {
   private static let maximumTextLength = 1 << 20
   private static let maximumIDLength = 128
 
-  init(store: SQLiteStore, prompts: PromptRouter, gate: InboundGate, files: ProgramFiles, logger: Logger) {
+  /// - Parameter isDraining: true once the daemon takes no new messages.
+  package init(
+    store: SQLiteStore, prompts: PromptRouter, isDraining: @escaping @Sendable () -> Bool, files: ProgramFiles,
+    logger: Logger
+  ) {
     self.store = store
     self.prompts = prompts
-    self.gate = gate
+    self.isDraining = isDraining
     self.files = files
     self.logger = logger
   }
@@ -53,7 +58,7 @@ final class ProgramMessages: Sendable {
       guard await !session.isFull else {
         throw WireError(.busy, "too many messages wait in the session; send it again later")
       }
-      if gate.isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
+      if isDraining() { throw WireError(.busy, "shutting down; send it again to the next daemon") }
       let attachments = try files.write(request.images ?? [], of: key)
       let prompt = Self.prompt(request, key, attachments, files.folder)
       do {
@@ -139,7 +144,7 @@ final class ProgramMessages: Sendable {
   }
 
   /// A message has ended. Nobody is told but those who watch its session.
-  func ended(_ end: MessageEnd) {
+  package func ended(_ end: MessageEnd) {
     store.scheduleEnd(end, isTold: true)
     files.remove(end.key)
   }

@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import RelayConcurrency
-internal import RelayHome
+package import RelayHome
 internal import RelayModel
 internal import RelayWire
 
 /// The images of programs' messages: files that last until the message has ended.
-final class ProgramFiles: Sendable {
+package final class ProgramFiles: Sendable {
   /// The folder that all of them are beneath.
   let folder: String
   private let home: HomeDirectory
@@ -17,7 +17,7 @@ final class ProgramFiles: Sendable {
   /// Of one message.
   static let maximumBytes = 16 << 20
 
-  init(home: HomeDirectory) {
+  package init(home: HomeDirectory) {
     self.home = home
     folder = home.spool(ConversationKey.programs)
   }

@@ -2,7 +2,7 @@ import RelayConcurrency
 import RelayModel
 import Testing
 
-@testable import MessageRouting
+@testable import ConversationSessions
 
 /// The cached session of a conversation beside the one in a store whose commits and reports come in any order.
 @Suite(.timeLimit(.minutes(1))) struct BindingCacheTests {

@@ -1,7 +1,7 @@
 import RelayConcurrency
 import Testing
 
-@testable import MessageRouting
+@testable import ProgramSessions
 
 @Suite(.timeLimit(.minutes(1))) struct ProgramGateTests {
   @Test func `a gate does not close while a request is carried out`() async {

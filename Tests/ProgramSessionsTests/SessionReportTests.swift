@@ -5,8 +5,8 @@ import RelayWire
 import SessionStates
 import Testing
 
-@testable import MessageRouting
 @testable import PiRPC
+@testable import ProgramSessions
 
 @Suite(.timeLimit(.minutes(1))) struct SessionReportTests {
   private func report(_ event: SessionEvent) -> SessionReport? { SessionReport(.event(event), of: "s1", at: 5) }

@@ -1,7 +1,7 @@
 import RelayWire
 import Testing
 
-@testable import MessageRouting
+@testable import ConversationSessions
 @testable import RelayText
 
 /// Names that other people choose, in the agent's prompt.

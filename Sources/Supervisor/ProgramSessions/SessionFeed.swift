@@ -6,7 +6,7 @@ internal import SessionStates
 /// The events of one session for one program, in order. Pieces of text that come together are one event.
 package final class SessionFeed: Sendable {
   /// The least time from one piece of text to the next, in which more of it comes together.
-  package static let textInterval: Duration = .milliseconds(50)
+  private static let textInterval: Duration = .milliseconds(50)
 
   private let session: String
   private let subscriptions: SessionSubscriptions

@@ -1,20 +1,31 @@
-internal import AgentSessions
-internal import Conversations
-internal import Logging
+package import AgentSessions
+package import Conversations
+package import Logging
 internal import RelayLogging
-internal import RelayModel
-internal import RelayStore
+package import RelayModel
+package import RelayStore
 
 /// Tells conversations of what concerns them in sessions that they have turned away from.
-struct UnseenEvents: Sendable {
-  let store: SQLiteStore
-  let sessions: SessionRegistry
-  let directory: ConversationDirectory
-  let questions: QuestionRegistry
-  let logger: Logger
+package struct UnseenEvents: Sendable {
+  private let store: SQLiteStore
+  private let sessions: SessionRegistry
+  private let directory: ConversationDirectory
+  private let questions: QuestionRegistry
+  private let logger: Logger
+
+  package init(
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, questions: QuestionRegistry,
+    logger: Logger
+  ) {
+    self.store = store
+    self.sessions = sessions
+    self.directory = directory
+    self.questions = questions
+    self.logger = logger
+  }
 
   /// A message of the conversation has ended.
-  func ended(_ end: MessageEnd, _ how: RunEnd) async {
+  package func ended(_ end: MessageEnd, _ how: RunEnd) async {
     if let output = directory[end.key.conversation]?.output {
       if let why = how.problem {
         output.post(.report("❌ In the session you left: \(why)", end))
@@ -31,7 +42,7 @@ struct UnseenEvents: Sendable {
   }
 
   /// The session asks something about a message of the conversation, and waits.
-  func asked(_ record: PendingQuestion, _ key: ConversationKey) async {
+  package func asked(_ record: PendingQuestion, _ key: ConversationKey) async {
     guard questions.record(record.id) != nil,
       let name = await sessions.session(record.session)?.name
     else { return }

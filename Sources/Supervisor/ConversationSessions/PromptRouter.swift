@@ -1,34 +1,35 @@
-internal import AgentSessions
-internal import Assistant
+package import AgentSessions
+package import Assistant
 internal import ChatCommands
-internal import Conversations
+package import Conversations
 internal import PiRPC
-internal import PluginRuntime
+package import PluginRuntime
 internal import RelayConcurrency
-internal import RelayConfig
-internal import RelayModel
-internal import RelayWire
-internal import SessionStates
+package import RelayConfig
+package import RelayModel
+package import RelayWire
+package import SessionStates
 
 /// Gives messages to sessions, beginning a session where a conversation has none.
-final class PromptRouter: Sendable {
+package final class PromptRouter: Sendable {
   private let sessions: SessionRegistry
   private let bindings: SessionBindings
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
   private let assistant: AssistantSetup
   private let admission: AdmissionController
-  private let gate: InboundGate
+  private let isDraining: @Sendable () -> Bool
   private let machineName: String?
   private let clock: any Clock<Duration>
   /// The search for the main session, which several conversations may begin at once.
   private let findingMain = Locked<Task<Session, Never>?>(nil)
 
-  init(
+  /// - Parameter isDraining: true once the daemon takes no new messages.
+  package init(
     sessions: SessionRegistry, bindings: SessionBindings, directory: ConversationDirectory,
     subscriptions: SessionSubscriptions,
-    assistant: AssistantSetup, admission: AdmissionController, gate: InboundGate, machineName: String?,
-    clock: any Clock<Duration>
+    assistant: AssistantSetup, admission: AdmissionController, isDraining: @escaping @Sendable () -> Bool,
+    machineName: String?, clock: any Clock<Duration>
   ) {
     self.sessions = sessions
     self.bindings = bindings
@@ -36,7 +37,7 @@ final class PromptRouter: Sendable {
     self.subscriptions = subscriptions
     self.assistant = assistant
     self.admission = admission
-    self.gate = gate
+    self.isDraining = isDraining
     self.machineName = machineName
     self.clock = clock
   }
@@ -47,7 +48,7 @@ final class PromptRouter: Sendable {
   ///
   /// - Parameter earlier: how far an earlier daemon had come with it.
   /// - Returns: the text to show about it.
-  func submit(
+  package func submit(
     _ message: MessageReceived, _ link: PluginConnection, as mode: Config.Busy, earlier: UnfinishedMessage? = nil
   ) async -> String? {
     let key = link.key(message.conversation)
@@ -57,7 +58,7 @@ final class PromptRouter: Sendable {
       return nil
     }
     // Nothing new is begun: the next daemon finds the message.
-    if gate.isDraining { return nil }
+    if isDraining() { return nil }
     let session: Session
     switch await chooseSession(for: message, link, meant: earlier?.session) {
     case .session(let chosen): session = chosen
@@ -95,7 +96,7 @@ final class PromptRouter: Sendable {
   }
 
   /// The place of a message in the session that it was given to.
-  enum Placement: Sendable, Equatable {
+  package enum Placement: Sendable, Equatable {
     /// The run in progress has it.
     case steered
     /// Written to the run in progress, which has not confirmed it.
@@ -107,7 +108,7 @@ final class PromptRouter: Sendable {
     case queued(Session.Enqueued)
   }
 
-  func place(_ prompt: Prompt, in session: Session, as mode: Config.Busy) async -> Placement {
+  package func place(_ prompt: Prompt, in session: Session, as mode: Config.Busy) async -> Placement {
     if session.role != nil, !admission.admit(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
       return .notAdmitted
     }
@@ -144,13 +145,13 @@ final class PromptRouter: Sendable {
   }
 
   /// The text that the agent is given for a message.
-  func text(of message: MessageReceived, for session: Session) async -> String {
+  package func text(of message: MessageReceived, for session: Session) async -> String {
     let commands = message.text.hasPrefix("/") ? await agentCommands(of: session) : nil
     return PromptText.compose(message, agentCommands: commands)
   }
 
   /// Nobody waits for the agent's commands or models for long.
-  static let completionLimit: Duration = .milliseconds(1_500)
+  package static let completionLimit: Duration = .milliseconds(1_500)
 
   /// The names of the agent's own commands; `nil` while it sleeps, or does not answer soon.
   private func agentCommands(of session: Session) async -> Set<String>? {
@@ -195,7 +196,7 @@ final class PromptRouter: Sendable {
     return .session(session)
   }
 
-  func create(
+  package func create(
     _ key: ConversationKey, _ link: PluginConnection, name: String? = nil, directory folder: String? = nil,
     model: String? = nil, role: SessionRole? = nil
   ) async -> Session {
@@ -207,7 +208,7 @@ final class PromptRouter: Sendable {
   }
 
   /// The receiver of every session's events.
-  var emit: @Sendable (String, SessionEvent) -> Void {
+  package var emit: @Sendable (String, SessionEvent) -> Void {
     { [subscriptions, admission] session, event in
       admission.observe(event)
       subscriptions.tell(session, event)

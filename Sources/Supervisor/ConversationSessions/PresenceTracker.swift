@@ -1,16 +1,16 @@
-internal import AgentSessions
-internal import Conversations
-internal import Logging
+package import AgentSessions
+package import Conversations
+package import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
-internal import RelayText
+package import RelayText
 internal import RelayWire
 
 /// The activity that each messenger's bot shows. Everybody sees it, so it names only sessions that everybody may address: the
 /// one that the messenger's conversations watch where there is just one, otherwise their number.
-actor PresenceTracker {
+package actor PresenceTracker {
   /// The activity of a messenger, as far as it was sent to the present process.
   private struct Activity {
     let link: PluginConnection
@@ -32,7 +32,7 @@ actor PresenceTracker {
   /// Of the longest name and the longest model, in characters.
   private static let maximumActivityLength = 132
 
-  init(
+  package init(
     sessions: SessionRegistry, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
     redaction: Redactor,
     logger: Logger
@@ -45,7 +45,7 @@ actor PresenceTracker {
   }
 
   /// Looks again soon, once for changes that come together: a start brings thousands.
-  nonisolated func scheduleUpdate() {
+  package nonisolated func scheduleUpdate() {
     let isFirst = isScheduled.withLock { isScheduled in
       defer { isScheduled = true }
       return !isScheduled
@@ -58,7 +58,7 @@ actor PresenceTracker {
   }
 
   /// Looks again which activity each messenger's bot is to show.
-  func update() {
+  package func update() {
     for link in directory.links where link.capabilities.presence == true {
       if activities[link.name]?.link !== link { activities[link.name] = Activity(link: link) }
       activities[link.name]?.isStale = true

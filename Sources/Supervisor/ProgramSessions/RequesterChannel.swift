@@ -1,14 +1,15 @@
 internal import AgentExtension
-internal import AgentSessions
+package import AgentSessions
+package import ConversationSessions
 internal import Conversations
 internal import FoundationEssentials
-internal import Logging
+package import Logging
 internal import MessageDelivery
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
-internal import RelayStore
+package import RelayStore
 package import RelayWire
 
 /// The way from an agent to the person whose message it works on: texts and files that the agent sends by itself, to the
@@ -19,7 +20,7 @@ package final class RequesterChannel: Sendable {
   private let directory: ConversationDirectory
   private let logger: Logger
 
-  init(store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, logger: Logger) {
+  package init(store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, logger: Logger) {
     self.store = store
     self.sessions = sessions
     self.directory = directory

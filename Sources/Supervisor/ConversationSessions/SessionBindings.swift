@@ -1,16 +1,16 @@
-internal import AgentSessions
+package import AgentSessions
 internal import ChatCommands
-internal import Conversations
-internal import Logging
+package import Conversations
+package import Logging
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
-internal import RelayModel
-internal import RelayStore
+package import RelayModel
+package import RelayStore
 internal import RelayWire
 
 /// The session that each conversation talks to: stored, cached, and shown in the conversation.
-final class SessionBindings: Sendable {
+package final class SessionBindings: Sendable {
   private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
@@ -23,9 +23,9 @@ final class SessionBindings: Sendable {
   private struct Turned { var receiver: (@Sendable (ConversationKey, String?) async -> Void)? }
 
   /// The conversation that the shared main session is bound to; no messenger's instance has such a name.
-  static let main = ConversationKey(instance: "main", conversation: "main")
+  package static let main = ConversationKey(instance: "main", conversation: "main")
 
-  init(
+  package init(
     store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory,
     subscriptions: SessionSubscriptions,
     logger: Logger
@@ -38,7 +38,7 @@ final class SessionBindings: Sendable {
   }
 
   /// Sets the receiver of conversations that talk to another session from now on, or to none.
-  func whenTurned(_ told: @escaping @Sendable (ConversationKey, String?) async -> Void) {
+  package func whenTurned(_ told: @escaping @Sendable (ConversationKey, String?) async -> Void) {
     turned.withLock { $0.receiver = told }
   }
 
@@ -67,36 +67,36 @@ final class SessionBindings: Sendable {
   }
 
   /// The id of the session that this conversation talks to; `nil` also where that cannot be read.
-  func id(of key: ConversationKey) async -> String? {
+  package func id(of key: ConversationKey) async -> String? {
     if case .success(let session) = await lookUp(key) { session } else { nil }
   }
 
-  func session(of key: ConversationKey) async -> Session? {
+  package func session(of key: ConversationKey) async -> Session? {
     guard let id = await id(of: key) else { return nil }
     return await sessions.session(id)
   }
 
   /// The session as lists show it. A sleeping session keeps sleeping.
-  func listing(of key: ConversationKey) async -> SessionListing? {
+  package func listing(of key: ConversationKey) async -> SessionListing? {
     guard let id = await id(of: key) else { return nil }
     return await sessions.listing(id)
   }
 
   /// The session while it is awake; `nil` while it sleeps, because its agent has nothing to report then.
-  func awakeSession(of key: ConversationKey) async -> Session? {
+  package func awakeSession(of key: ConversationKey) async -> Session? {
     guard let id = await id(of: key) else { return nil }
     return await sessions.awake(id)
   }
 
   /// The sessions that the conversation may address.
-  func addressable(from key: ConversationKey) async -> AddressableSessions {
+  package func addressable(from key: ConversationKey) async -> AddressableSessions {
     AddressableSessions(from: key, among: await sessions.all())
   }
 
   // MARK: - Changing
 
   /// - Parameter cause: the command that chose it: messages from before it stay with the session they were for.
-  func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
+  package func bind(_ key: ConversationKey, to session: Session, because cause: MessageKey? = nil) async {
     let conversation = directory.conversation(key) ?? Conversation(id: key.conversation, kind: .dm)
     do {
       try await cache.change(key, .bind(session.id)) {
@@ -111,7 +111,7 @@ final class SessionBindings: Sendable {
 
   /// Shows in a conversation what happens in its session: everything, except where the conversation shares the main session by
   /// its configuration; then only the runs that its own messages begin.
-  func watch(_ session: String, _ key: ConversationKey) async {
+  package func watch(_ session: String, _ key: ConversationKey) async {
     let isMain = await id(of: Self.main) == session
     guard let conversation = directory.conversation(key) else { return }
     let isShared = isMain && directory.link(key.instance)?.settings(of: conversation).use == .main
@@ -119,7 +119,7 @@ final class SessionBindings: Sendable {
   }
 
   /// The conversation talks to no session from now on.
-  func unbind(_ key: ConversationKey) async {
+  package func unbind(_ key: ConversationKey) async {
     await storeNoSession(of: key)
     if subscriptions.session(of: key) != nil {
       subscriptions.drop(key)
@@ -130,7 +130,7 @@ final class SessionBindings: Sendable {
   /// Unbinds the conversations of a closed session, and tells them.
   ///
   /// - Parameter closer: the conversation that closed the session, which is not told.
-  func unbindAll(from session: Session, closedBy closer: ConversationKey? = nil) async {
+  package func unbindAll(from session: Session, closedBy closer: ConversationKey? = nil) async {
     let name = await session.name
     let others = subscriptions.forget(session.id).filter { $0 != closer }
     for key in others + (closer.map { [$0] } ?? []) { await storeNoSession(of: key, from: session.id) }
@@ -142,16 +142,16 @@ final class SessionBindings: Sendable {
   }
 
   /// Unbinds conversations from a closed session without telling them.
-  func unbind(_ conversations: [ConversationKey], from session: String) async {
+  package func unbind(_ conversations: [ConversationKey], from session: String) async {
     _ = subscriptions.forget(session)
     for key in conversations { await storeNoSession(of: key, from: session) }
   }
 
   /// Forgets the bindings of an instance that will not be back.
-  func forget(instance: String) { cache.forget(instance: instance) }
+  package func forget(instance: String) { cache.forget(instance: instance) }
 
   /// Reports whether a message begins a session where there is none.
-  func beginsByWriting(_ key: ConversationKey) -> Bool {
+  package func beginsByWriting(_ key: ConversationKey) -> Bool {
     guard let conversation = directory.conversation(key), let link = directory.link(key.instance) else { return true }
     return link.settings(of: conversation).use != .control
   }
