@@ -137,6 +137,25 @@ test("a run that is stopped takes its question away everywhere", async (t) => {
   assert.equal((await daemon.next("extension.withdraw")).params.request, id);
 });
 
+test("a run that was stopped before asks nobody", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const run = new AbortController();
+  run.abort();
+  assert.equal(textOf(await pi.tool("ask_user", colours, run.signal)), "There is no answer: the run was stopped.");
+  await daemon.request("no.such.method", {});
+  assert.deepEqual([pi.dialogs, daemon.messages.length], [[], 1]);
+});
+
+test("a chat that cancels the question ends it in the terminal, too", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const result = pi.tool("ask_user", colours);
+  daemon.answer(await daemon.next("extension.ask"), { cancelled: "ann cancelled it" });
+  assert.equal(textOf(await result), "There is no answer: ann cancelled it.");
+  assert.deepEqual([pi.dialogs, pi.notices], [[], [{ text: "The question was withdrawn: ann cancelled it", kind: "info" }]]);
+});
+
 test("a question that cannot be asked is an error that says what to change", async (t) => {
   const { connect, pi } = scene(t);
   await connect();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fillTemplate, splitArguments, withoutFrontMatter } from "../../extension/lib/template-text.js";
@@ -10,7 +10,8 @@ test("a prompt begins a run, and its answer names the command", async (t) => {
   await connect();
   const response = await daemon.command({ id: "p1", type: "prompt", message: "hello" });
   assert.deepEqual(response, { id: "p1", type: "response", command: "prompt", success: true, data: { disposition: "started" } });
-  assert.equal(pi.sent[0].content, "hello");
+  // A run that begins in the terminal at the same time queues it.
+  assert.deepEqual(pi.sent, [{ content: "hello", options: { deliverAs: "followUp" } }]);
 });
 
 test("a prompt while pi works needs a mode of delivery, as in RPC mode", async (t) => {
@@ -41,6 +42,17 @@ test("two prompts in one write both run: the second waits for the run of the fir
   ]);
   assert.deepEqual((await both).map((one) => one.data.disposition), ["started", "queued"]);
   assert.deepEqual(pi.sent.map((one) => one.content), ["one", "two"]);
+});
+
+test("a message whose skill has to be read first is not overtaken", async (t) => {
+  const { connect, folder, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  writeFileSync(join(folder, "SKILL.md"), "Do it.");
+  pi.otherCommands = [{ name: "skill:s", source: "skill", sourceInfo: { path: join(folder, "SKILL.md") } }];
+  await Promise.all(["/skill:s", "second"].map((message) => daemon.command({ type: "follow_up", message })));
+  assert.match(pi.sent[0].content, /Do it\./);
+  assert.equal(pi.sent[1].content, "second");
 });
 
 test("a prompt with which pi begins nothing fails after 30 s, and counts as the chat's if it begins later", async (t) => {
@@ -81,6 +93,10 @@ test("an image comes with its data, or as a file of the daemon", async (t) => {
   ]);
   const missing = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "b.png") }] });
   assert.match(missing.error, /ENOENT/);
+  writeFileSync(join(folder, "c.png"), "");
+  truncateSync(join(folder, "c.png"), (10 << 20) + 1);
+  const large = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "c.png") }] });
+  assert.match(large.error, /larger than 10 MiB/);
 });
 
 test("the state is that of pi, without the model's addresses and headers", async (t) => {
@@ -234,8 +250,24 @@ test("a release of pi that does not run such commands gives their text to nobody
   pi.otherCommands = [{ name: "lint", source: "extension" }];
   assert.match((await daemon.command({ type: "prompt", message: "/lint all" })).error, /update pi/);
   assert.equal(pi.isIdle, true);
-  // Typed in the terminal, the same text is none of this.
-  assert.deepEqual(await pi.emit("input", { text: "/lint all", source: "interactive" }), []);
+});
+
+test("while a chat's command runs, the same text can be typed", async (t) => {
+  const { connect, pi, daemon, clock } = scene(t);
+  await connect();
+  pi.otherCommands = [{ name: "lint", source: "extension" }];
+  let isSent = false;
+  pi.sendUserMessage = () => {
+    isSent = true;
+    pi.happened();
+    return new Promise(() => {});
+  };
+  const response = daemon.command({ type: "prompt", message: "/lint" });
+  await pi.until(() => isSent);
+  assert.deepEqual(await pi.emit("input", { text: "/lint", source: "interactive" }), []);
+  // A command that takes long counts as handled.
+  clock.advance(2_000);
+  assert.equal((await response).data.disposition, "handled");
 });
 
 test("pi's own commands are carried out or refused by name; any other text with a slash is text", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -43,8 +43,8 @@ test("waits double from a quarter of a second to a minute, each up to a quarter 
   assert.equal(new Backoff(() => 1).next(), 312.5);
 });
 
-test("a daemon that was killed is tried again ever more seldom, and in the end only when its folder changes", async (t) => {
-  const { path, clock, daemon } = scene(t);
+/** A link alone, with a word for each of its changes. */
+function linkTo(t, { path, clock }) {
   const changes = new Happenings();
   const link = new DaemonLink(path, { clock, random: () => 0.5 }, {
     greet: async () => {},
@@ -53,23 +53,63 @@ test("a daemon that was killed is tried again ever more seldom, and in the end o
     notification() {},
   });
   t.after(() => link.stop("the test is over"));
+  return { link, changes };
+}
+
+test("a daemon that was killed is tried again ever more seldom, and at once when its folder changes", async (t) => {
+  const { path, clock, daemon } = scene(t);
+  const { link, changes } = linkTo(t, { path, clock });
   await daemon.start();
   link.start();
   await changes.until(() => link.isConnected);
   await daemon.kill();
   const waits = [];
-  for (;;) {
-    await changes.until(() => link.state === "away");
-    const wait = clock.waits[0];
-    if (wait === undefined) break;
+  while (waits.at(-1) !== 60_000) {
+    const [wait] = await changes.until(() => link.state === "away" && clock.waits.length === 1 && clock.waits);
     waits.push(wait);
     clock.advance(wait);
   }
+  await changes.until(() => link.state === "away");
   assert.equal(link.reason, "the daemon is not running");
-  assert.equal(waits.at(-1), 32_000);
-  assert.deepEqual(waits, waits.map((_, index) => 32_000 / 2 ** (waits.length - 1 - index)));
+  assert.deepEqual(waits.slice(0, -1), waits.slice(0, -1).map((_, index) => 32_000 / 2 ** (waits.length - 2 - index)));
   await daemon.start();
   await changes.until(() => link.isConnected);
+});
+
+test("the waits begin anew only after a connection that lasted", async (t) => {
+  const { path, clock, daemon } = scene(t);
+  const { link, changes } = linkTo(t, { path, clock });
+  /** The first wait after the loss of a connection that lasted so long. */
+  const waitAfter = async (milliseconds) => {
+    await changes.until(() => link.isConnected);
+    clock.advance(milliseconds);
+    for (const socket of daemon.sockets) socket.destroy();
+    await changes.until(() => link.state === "away");
+    const [wait] = clock.waits;
+    clock.advance(wait);
+    await changes.until(() => link.isConnected);
+    return wait;
+  };
+  await daemon.start();
+  link.start();
+  assert.deepEqual([await waitAfter(0), await waitAfter(9_999), await waitAfter(10_000), await waitAfter(0)], [250, 500, 250, 500]);
+});
+
+test("a socket of another user is not used", { skip: process.getuid() !== 0 && "only root can give a socket away" }, async (t) => {
+  const one = scene(t);
+  await one.daemon.start();
+  chownSync(one.path, 12_345, 12_345);
+  await one.pi.emit("session_start");
+  assert.match(one.pi.status, /belongs to another user/);
+  assert.equal(one.daemon.connections, 0);
+});
+
+test("of very many unanswered requests those over 64 are refused for now", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  one.pi.isStuck = true;
+  const all = Array.from({ length: 65 }, () => one.daemon.request("pi.command", { command: { type: "prompt", message: "m" } }));
+  assert.equal((await all[64]).error.code, -32001);
 });
 
 test("a session is registered again after a restart of the daemon in mid-turn", async (t) => {

@@ -58,6 +58,16 @@ test("a loss that was not announced has no return to announce", async (t) => {
   assert.deepEqual(one.pi.notices.map((notice) => notice.kind), ["warning", "info"]);
 });
 
+test("a person who disconnects hears nothing of a daemon that is gone", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  await one.loseDaemon();
+  await one.pi.runCommand("relay", "disconnect");
+  const before = one.pi.notices.length;
+  one.clock.advance(60_000);
+  assert.equal(one.pi.notices.length, before);
+});
+
 test("the footer and the notices can be switched off and on", async (t) => {
   const one = scene(t);
   writeSettings(join(one.folder, ".pi/agent"), { showStatus: false, notifyOnStart: true });

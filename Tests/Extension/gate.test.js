@@ -47,6 +47,7 @@ test("a question that nobody answers blocks when its time is over, and is withdr
   const call = one.pi.callTool("bash", {});
   const { id } = await one.daemon.next("extension.approve");
   one.clock.advance(34_999);
+  await one.daemon.request("no.such.method", {});
   assert.equal(one.pi.status, "relay: waits for approval of bash");
   one.clock.advance(1);
   assert.deepEqual(await call, { block: true, reason: "Not approved: the daemon did not answer in time." });
@@ -173,6 +174,15 @@ test("a local turn right after a chat's turn does not ask", async (t) => {
   assert.equal(await pi.callTool("bash", {}), undefined);
 });
 
+test("a turn that another extension begins after a chat's turn does not ask", async (t) => {
+  const { pi } = await remoteTurn(t);
+  await pi.answerWith("pushed");
+  await pi.endRun();
+  // A message of an extension's own kind begins a run without a message of the user.
+  await pi.emit("agent_start");
+  assert.equal(await pi.callTool("bash", {}), undefined);
+});
+
 test("a local follow-up in the same run is a turn of its own; local steering leaves the turn the chat's", async (t) => {
   const { pi, daemon } = await remoteTurn(t);
   daemon.answers["extension.approve"] = { decision: "deny", reason: "no" };
@@ -220,6 +230,18 @@ test("a text that both sides sent counts as the chat's", async (t) => {
   // Another extension has taken the typed text: it never comes.
   await one.pi.emit("input", { text: "go", source: "interactive" });
   await one.daemon.command({ type: "prompt", message: "go" });
+  assert.equal((await one.pi.callTool("bash", {})).block, true);
+});
+
+test("a queued text that both sides sent counts as the chat's", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  one.daemon.answers["extension.approve"] = { decision: "deny", reason: "no" };
+  await one.pi.emit("input", { text: "go", source: "interactive" });
+  await one.pi.type("work");
+  await one.daemon.command({ type: "follow_up", message: "go" });
+  await one.pi.answerWith("done");
+  await one.pi.takeMessage("go");
   assert.equal((await one.pi.callTool("bash", {})).block, true);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventLine, updateLine } from "../../extension/lib/event-line.js";
+import { MessageOrigins } from "../../extension/lib/message-origins.js";
 import { hardLimit } from "../../extension/lib/outgoing-lines.js";
 import { scene } from "./support/scene.js";
 
@@ -67,6 +68,49 @@ test("two equal messages of different sources are told apart by their order", as
   assert.deepEqual(sources, ["interactive", "interactive", "relay"]);
 });
 
+test("of two equal messages the one that steers is taken first", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  await daemon.command({ id: "p2", type: "follow_up", message: "go on" });
+  await pi.emit("input", { text: "go on", source: "interactive", streamingBehavior: "steer" });
+  await daemon.event("message_start");
+  await pi.takeMessage("go on");
+  assert.equal((await daemon.event("message_start")).source, "interactive");
+});
+
+test("a message that waits in pi is still expected however often pi settles", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  await daemon.event("message_start");
+  await daemon.command({ id: "p2", type: "follow_up", message: "later" });
+  for (let count = 0; count < 3; count += 1) await pi.emit("agent_settled");
+  await pi.takeMessage("later");
+  assert.equal((await daemon.event("message_start")).command, "p2");
+});
+
+test("a message that is given to pi while it settles is expected; one that never came is forgotten at the next time", () => {
+  const origins = new MessageOrigins();
+  origins.expect({ source: "relay", text: "now", command: 1 });
+  origins.settled();
+  assert.deepEqual(origins.taken("now"), { source: "relay", command: 1, isCertain: true });
+  origins.expect({ source: "interactive", text: "swallowed" });
+  origins.settled();
+  origins.settled();
+  assert.equal(origins.taken("swallowed").source, "extension");
+});
+
+test("the messages of the terminal that never came are bounded, those of the daemon are kept", () => {
+  const origins = new MessageOrigins();
+  origins.expect({ source: "relay", text: "from a chat" });
+  for (let count = 0; count < 300; count += 1) origins.expect({ source: "interactive", text: `typed ${count}` });
+  assert.equal(origins.taken("from a chat").source, "relay");
+  let kept = 0;
+  while (origins.taken("none").source === "interactive") kept += 1;
+  assert.equal(kept, 199);
+});
+
 test("a template that was typed is of the terminal although pi has changed its text", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
@@ -107,9 +151,12 @@ test("a tool's accumulated output is sent four times a second at most, its resul
   clock.advance(250);
   await update("123");
   await pi.emit("tool_execution_end", { toolCallId: "c1", toolName: "bash", result: { content: [] }, isError: false });
-  await daemon.event("tool_execution_end");
+  await update("another call of this name");
+  await pi.emit("turn_start");
+  await daemon.event("turn_start");
+  assert.equal(daemon.events.filter((one) => one.type === "tool_execution_end").length, 1);
   const texts = daemon.events.flatMap((one) => (one.type === "tool_execution_update" ? [one.partialResult.content[0].text] : []));
-  assert.deepEqual(texts, ["1", "123"]);
+  assert.deepEqual(texts, ["1", "123", "another call of this name"]);
 });
 
 test("an event that is too long for a line loses its images first, then the ends of its texts, and says so", () => {
@@ -121,6 +168,8 @@ test("an event that is too long for a line loses its images first, then the ends
   const long = eventLine({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text: "é".repeat(1 << 20) }] } });
   assert.ok(Buffer.byteLength(long) <= 1 << 20);
   assert.equal(eventOf(long).message.content[0].text.length, 65_537);
+  const wide = eventLine({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text: "é".repeat(600_000) }] } });
+  assert.ok(Buffer.byteLength(wide) <= 1 << 20);
   const many = eventLine({ type: "message_end", message: { content: Array.from({ length: 40_000 }, () => ({ text: "y".repeat(300) })) } });
   assert.deepEqual(Object.keys(eventOf(many)), ["type", "truncated", "originalBytes"]);
 });
@@ -170,6 +219,16 @@ test("a daemon that never reads costs pi no wait, misses deltas first and hears 
   assert.equal(end.message.content[0].text, "the whole text");
 });
 
+test("the output of tools is dropped, too, for a daemon that never reads", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  daemon.socket.pause();
+  const partialResult = { content: [{ type: "text", text: "o".repeat(100_000) }] };
+  for (let count = 0; count < 40; count += 1) await pi.emit("tool_execution_update", { toolCallId: `c${count}`, partialResult });
+  daemon.socket.resume();
+  assert.ok((await daemon.next("extension.dropped")).params.events > 20);
+});
+
 test("a daemon that reads nothing any more is disconnected before 8 MiB wait for it", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
@@ -186,6 +245,11 @@ test("the daemon hears what of the session has changed, and nothing else", async
   assert.deepEqual((await daemon.next("session.changed")).params, { name: "payments" });
   await pi.setModel({ provider: "fake", id: "fake-2" });
   assert.deepEqual((await daemon.next("session.changed")).params, { model: "fake/fake-2" });
+  await pi.type("work");
+  await pi.endRun();
+  await daemon.event("agent_settled");
+  await daemon.request("no.such.method", {});
+  assert.equal(daemon.messages.filter((one) => one.method === "session.changed").length, 2);
 });
 
 test("a new session in the terminal ends the old one and names where it came from", async (t) => {

@@ -90,6 +90,13 @@ test("/pidash starts, stops and restarts the daemon by its own program", async (
   assert.match((await pi.runCommand("pidash", "")).text, /^pi-relay:/);
 });
 
+test("a daemon that does not run is started by a restart", async (t) => {
+  const { pi } = scene(t);
+  await pi.emit("session_start");
+  pi.exec = async (_, [word]) => (word === "stop" ? { code: 3, stdout: "", stderr: "No pi-relayd runs." } : { code: 0, stdout: "It runs.", stderr: "" });
+  assert.deepEqual(await pi.runCommand("pidash", "restart"), { text: "It runs.", kind: "info" });
+});
+
 test("a program that fails is an error with its words", async (t) => {
   const { pi } = scene(t);
   await pi.emit("session_start");

@@ -48,7 +48,6 @@ async function decide(session, event, ctx, clock) {
     if (!(await session.link.whenConnected({ milliseconds: patience, signal: ctx.signal }))) {
       throw new Error(ctx.signal?.aborted ? "the run was stopped" : `pi-relay cannot ask, because ${session.link.reason}`);
     }
-    if (session.approvals?.enabled === false) return { decision: "allow" };
     const limit = (session.approvals?.timeoutSeconds ?? 120) * 1_000 + margin;
     end = Math.min(end, clock.now() + limit);
     try {
@@ -56,7 +55,7 @@ async function decide(session, event, ctx, clock) {
     } catch (error) {
       if (error instanceof Withdrawn) throw new Error("the run was stopped");
       // A question that the connection took with it is asked anew; an answer to the earlier one has no effect.
-      if (!(error instanceof NoAnswer) || session.link.isConnected || clock.now() >= end) throw error;
+      if (!(error instanceof NoAnswer) || clock.now() >= end) throw error;
     }
   }
 }

@@ -1,8 +1,6 @@
-import { DaemonError, NoAnswer, Withdrawn } from "./rpc-connection.js";
+import { NoAnswer } from "./rpc-connection.js";
 
 const ownWords = "Something else (type an answer)";
-/** The time that a question waits where there is no terminal to ask in, in seconds. */
-const lonelyLimit = 86_400;
 
 /**
  * @typedef {{ label: string, description?: string }} Option
@@ -69,8 +67,7 @@ export async function askEverywhere(session, ctx, question, signal) {
   signal?.addEventListener("abort", stop, { once: true });
   if (signal?.aborted) stop();
   try {
-    const remote = askThere(session, question, there.signal, !ctx.hasUI).catch(() => undefined);
-    if (!ctx.hasUI) return (await remote) ?? { cancelled: "nobody could be asked: no chat follows this session" };
+    const remote = askThere(session, question, there.signal);
     const local = askHere(ctx, question, here.signal).then((outcome) => ({ outcome, isLocal: true }));
     const chat = remote.then((outcome) => (outcome ? { outcome, isLocal: false } : local));
     const { outcome, isLocal } = await Promise.race([local, chat]);
@@ -79,7 +76,6 @@ export async function askEverywhere(session, ctx, question, signal) {
       const details = "answer" in outcome ? { answer: outcome.answer, by: "terminal" } : { why: outcome.cancelled, by: "terminal" };
       there.abort({ details });
     } else {
-      here.abort();
       ctx.ui.notify("answer" in outcome ? `Answered by ${outcome.by ?? "a chat"}: ${outcome.answer}` : `The question was withdrawn: ${outcome.cancelled}`, "info");
     }
     return outcome;
@@ -94,21 +90,17 @@ export async function askEverywhere(session, ctx, question, signal) {
  * @param {import("./attached-session.js").AttachedSession} session
  * @param {Question} question
  * @param {AbortSignal} signal
- * @param {boolean} isAlone there is no terminal to ask in
  * @returns {Promise<Outcome | undefined>} undefined where the chats have no answer to give
  */
-async function askThere(session, question, signal, isAlone) {
-  const parameters = isAlone ? { ...question, timeoutSeconds: lonelyLimit } : question;
-  for (;;) {
-    if (isAlone && !session.link.isConnected) return undefined;
-    if (!(await session.link.whenConnected({ signal }))) return undefined;
+async function askThere(session, question, signal) {
+  while (await session.link.whenConnected({ signal })) {
     try {
-      const reply = await session.link.request("extension.ask", parameters, { milliseconds: null, signal });
+      const reply = await session.link.request("extension.ask", question, { milliseconds: null, signal });
       if (typeof reply?.answer === "string") return { answer: reply.answer, by: reply.by === undefined ? undefined : String(reply.by) };
       return { cancelled: String(reply?.cancelled ?? "the question was cancelled") };
     } catch (error) {
-      if (error instanceof Withdrawn || error instanceof DaemonError) return undefined;
-      if (!(error instanceof NoAnswer)) throw error;
+      if (!(error instanceof NoAnswer)) return undefined;
     }
   }
+  return undefined;
 }

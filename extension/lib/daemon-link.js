@@ -122,9 +122,10 @@ export class DaemonLink {
   }
 
   #connect() {
-    this.#endWaiting();
+    this.#watch();
     const obstacle = socketObstacle(this.path);
-    if (obstacle) return this.#wait("away", obstacle.text, obstacle.missing);
+    if (obstacle) return this.#await("away", obstacle.text, obstacle.missing);
+    this.#endWaiting();
     const round = (this.#round += 1);
     this.#set("connecting", this.state === "away" || this.state === "refused" ? this.reason : "it is not connected yet");
     const socket = createConnection(this.path);
@@ -152,7 +153,8 @@ export class DaemonLink {
       this.#round += 1;
       connection.close(error.message);
       this.#connection = undefined;
-      return this.#wait("refused", error.message, false);
+      this.#watch();
+      return this.#await("refused", error.message, false);
     } finally {
       cancelLimit();
     }
@@ -166,23 +168,26 @@ export class DaemonLink {
   #lost(reason) {
     this.#connection = undefined;
     if (this.isConnected && this.#clock.now() - this.#connectedAt >= workingTime) this.#backoff.reset();
-    this.#wait("away", reason, false);
+    this.#watch();
+    this.#await("away", reason, false);
+  }
+
+  /** Tries again when something changes where the socket is or would be. */
+  #watch() {
+    this.#endWaiting();
+    this.#stopWatch = watchForSocket(this.path, () => this.#connect());
   }
 
   /**
-   * Waits for the next attempt: for a change of the folder, and for the time where the folder is not enough.
+   * Waits for the next attempt, which the watch has begun to look for. Where there is no socket the watch is enough; otherwise time is
+   * needed, too: a daemon that is busy, or a socket that a killed one left.
    * @param {LinkState} state
    * @param {string} reason
    * @param {boolean} isMissing there is no socket
    */
-  #wait(state, reason, isMissing) {
-    this.#endWaiting();
-    this.#stopWatch = watchForSocket(this.path, () => this.#connect());
-    // A socket that was made before the watch began is not announced.
-    const isLate = isMissing && !socketObstacle(this.path);
-    const wait = isMissing ? 0 : this.#backoff.next();
-    const watchSuffices = this.#stopWatch !== undefined && state === "away" && !isLate && (isMissing || wait >= longest * 0.75);
-    if (!watchSuffices) this.#cancelRetry = this.#clock.after(state === "refused" || (isMissing && !isLate) ? longest : wait, () => this.#connect());
+  #await(state, reason, isMissing) {
+    const wait = isMissing || state === "refused" ? longest : this.#backoff.next();
+    if (!isMissing || !this.#stopWatch) this.#cancelRetry = this.#clock.after(wait, () => this.#connect());
     this.#set(state, reason);
   }
 

@@ -36,7 +36,7 @@ export function mirrorEvents(pi, session, clock) {
    */
   const toolUpdates = new Map();
 
-  for (const name of plainEvents) pi.on(name, (event) => send(event));
+  for (const name of plainEvents) pi.on(name, (event) => send({ type: name, ...event }));
 
   pi.on("input", (event) => {
     if (event.source === "interactive") {
@@ -69,7 +69,7 @@ export function mirrorEvents(pi, session, clock) {
     const now = clock.now();
     if (!link.isConnected || now - (toolUpdates.get(event.toolCallId) ?? -Infinity) < toolUpdateInterval) return;
     toolUpdates.set(event.toolCallId, now);
-    send(event, true);
+    send({ type: "tool_execution_update", ...event }, true);
   });
   pi.on("tool_execution_end", (event) => void toolUpdates.delete(event.toolCallId));
 

@@ -44,11 +44,10 @@ export class Footer {
 
   show() {
     if (!this.#session.isEntered) return;
-    const { ui, hasUI } = this.#session.context();
     const text = this.#settings().showStatus ? this.text() : undefined;
-    if (!hasUI || text === this.#shown) return;
+    if (text === this.#shown) return;
     this.#shown = text;
-    ui.setStatus(key, text);
+    this.#session.context().ui.setStatus(key, text);
   }
 
   text() {
@@ -95,8 +94,7 @@ export class Footer {
     const now = this.#clock.now();
     if (!this.#session.isEntered || now - (this.#announced.get(kind) ?? -Infinity) < announcementInterval) return false;
     this.#announced.set(kind, now);
-    const { ui, hasUI } = this.#session.context();
-    if (hasUI) ui.notify(text, kind);
-    return hasUI;
+    this.#session.context().ui.notify(text, kind);
+    return true;
   }
 }

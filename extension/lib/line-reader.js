@@ -34,7 +34,6 @@ export class LineReader {
 
   /** @param {Buffer} part */
   #take(part) {
-    if (this.#isSkipping) return;
     this.#size += part.length;
     if (this.#size > this.#limit) {
       this.#isSkipping = true;

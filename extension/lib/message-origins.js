@@ -1,4 +1,4 @@
-/** Messages that may be outstanding. */
+/** Messages that may be outstanding; pi itself bounds those of the daemon. */
 const maximumExpected = 200;
 
 /**
@@ -17,7 +17,8 @@ export class MessageOrigins {
   /** @param {Expected} message */
   expect(message) {
     this.#expected.push(message);
-    if (this.#expected.length > maximumExpected) this.#expected.shift();
+    // A message of the daemon is never forgotten: its turn would count as one of the terminal.
+    if (this.#expected.length > maximumExpected) this.forget(this.#expected.find((one) => one.source === "interactive") ?? message);
   }
 
   /** @param {Expected} message */

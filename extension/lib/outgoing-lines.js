@@ -50,7 +50,6 @@ export class OutgoingLines {
       this.#lines = [];
       return this.#onOverflow();
     }
-    if (this.#dropped > 0 && waiting <= softLimit) this.#tellDropped();
     this.#append(line);
   }
 

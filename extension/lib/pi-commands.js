@@ -11,6 +11,8 @@ const maximumData = maximumLine - 4_096;
  * Carries out pi's RPC commands inside an interactive pi and answers as `pi --mode rpc` does.
  */
 export class PiCommands {
+  /** @type {Promise<unknown>} */
+  #lastPrepared = Promise.resolve();
   #pi;
   #session;
   #delivery;
@@ -76,8 +78,7 @@ export class PiCommands {
     if (!ctx.isIdle() && behavior !== "steer" && behavior !== "followUp") {
       throw new Error("Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.");
     }
-    const images = await loadImages(command.images);
-    const meaning = await this.#slash.read(String(command.message ?? ""));
+    const { images, meaning } = await this.#prepare(command);
     switch (meaning.kind) {
       case "text":
         return this.#deliver(meaning, images, behavior ?? "followUp", command.id);
@@ -96,10 +97,22 @@ export class PiCommands {
     return { disposition: "handled" };
   }
 
+  /**
+   * Reads the files that a message needs, one message after another, so that none overtakes another.
+   * @param {any} command
+   */
+  #prepare(command) {
+    const prepared = this.#lastPrepared.then(async () => ({
+      images: await loadImages(command.images),
+      meaning: await this.#slash.read(String(command.message ?? "")),
+    }));
+    this.#lastPrepared = prepared.catch(() => {});
+    return prepared;
+  }
+
   /** @param {any} command @param {"steer" | "followUp"} behavior */
   async #queue(command, behavior) {
-    const images = await loadImages(command.images);
-    const meaning = await this.#slash.read(String(command.message ?? ""));
+    const { images, meaning } = await this.#prepare(command);
     if (meaning.kind !== "text") throw new Error(`/${meaning.name} is a command: send it as a prompt`);
     return this.#deliver(meaning, images, behavior, command.id);
   }

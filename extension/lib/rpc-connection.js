@@ -61,9 +61,7 @@ export class RpcConnection {
       () => this.close("the daemon does not read"),
     );
     const reader = new LineReader(maximumLine, (line) => this.#receive(line), () => this.#countJunk());
-    socket.on("data", (chunk) => {
-      if (!this.#isClosed) reader.push(chunk);
-    });
+    socket.on("data", (chunk) => reader.push(chunk));
     socket.on("error", (error) => this.close(reasonOf(error)));
     socket.on("close", () => this.close("the daemon closed the connection"));
   }
