@@ -74,7 +74,7 @@ test("a question that the daemon took with it is asked anew when it is back", as
   await one.loseDaemon();
   await one.returnDaemon();
   const second = await one.daemon.next("extension.approve");
-  assert.deepEqual([second.params, second.connection], [first.params, 2]);
+  assert.deepEqual([second.params, second.connection], [first.params, first.connection + 2]);
   one.daemon.answer(second, { decision: "allow" });
   assert.equal(await call, undefined);
 });

@@ -2,9 +2,11 @@
 const maximumExpected = 200;
 
 /**
- * `interactive`: typed in the terminal. `relay`: sent by the daemon with the command `command`. `extension`: by another extension.
- * @typedef {{ source: "interactive" | "relay" | "extension", command?: number | string, isCertain: boolean }} Origin
- * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, command?: number | string, beginsRun?: boolean, started?: () => void }} Expected
+ * `interactive`: typed in the terminal. `relay`: sent by the daemon. `extension`: by another extension.
+ * @typedef {{ source: "interactive" | "relay" | "extension", isCertain: boolean }} Origin
+ *
+ * `beginsRun`: it was given to pi while pi was idle. `accepted`: called when it shows that pi has it, perhaps more than once.
+ * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, beginsRun?: boolean, accepted?: () => void }} Expected
  */
 
 /** Remembers which messages the terminal and the daemon gave to pi, and tells where a message that a run takes came from. */
@@ -29,6 +31,11 @@ export class MessageOrigins {
   /** @param {string} text */
   isExpectedFromRelay(text) {
     return this.#expected.some((one) => one.source === "relay" && one.text === text);
+  }
+
+  /** A run begins. */
+  runBegan() {
+    for (const one of this.#expected) if (one.beginsRun) one.accepted?.();
   }
 
   /**
@@ -60,8 +67,8 @@ export class MessageOrigins {
   /** @param {Expected} message @param {boolean} isCertain @returns {Origin} */
   #take(message, isCertain) {
     this.forget(message);
-    message.started?.();
-    return { source: message.source, command: message.command, isCertain };
+    message.accepted?.();
+    return { source: message.source, isCertain };
   }
 }
 
