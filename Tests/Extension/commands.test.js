@@ -36,10 +36,13 @@ test("steering and a follow-up are queued with their own mode", async (t) => {
 test("two prompts in one write both run: the second waits for the run of the first", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
-  const both = Promise.all([
-    daemon.command({ id: 1, type: "follow_up", message: "one" }),
-    daemon.command({ id: 2, type: "follow_up", message: "two" }),
-  ]);
+  // The test begins the run.
+  pi.isStuck = true;
+  const both = Promise.all(["one", "two"].map((message) => daemon.command({ type: "prompt", message })));
+  await pi.until(() => pi.sent.length === 1);
+  await daemon.command({ type: "get_state" });
+  assert.deepEqual(pi.sent.map((one) => one.content), ["one"]);
+  await pi.beginRun("one");
   assert.deepEqual((await both).map((one) => one.data.disposition), ["started", "queued"]);
   assert.deepEqual(pi.sent.map((one) => one.content), ["one", "two"]);
 });
@@ -68,13 +71,16 @@ test("a prompt with which pi begins nothing fails after 30 s, and counts as the 
   assert.equal(daemon.responses.filter((one) => one.id === "p1").length, 1);
 });
 
-test("an error of pi is the answer to the prompt, and the next prompt runs", async (t) => {
+test("an error of pi is the answer to the prompt, which comes no more, and the next prompt runs", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   const send = pi.sendUserMessage;
   pi.sendUserMessage = () => Promise.reject(new Error("No API key found"));
   assert.equal((await daemon.command({ type: "prompt", message: "hello" })).error, "No API key found");
   pi.sendUserMessage = send;
+  await pi.type("hello");
+  assert.equal((await daemon.event("message_start")).source, "interactive");
+  await pi.endRun();
   assert.equal((await daemon.command({ type: "prompt", message: "hello" })).success, true);
 });
 

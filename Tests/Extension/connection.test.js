@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -247,6 +248,37 @@ test("a pi that never says goodbye can exit while it is connected", async (t) =>
     clearInterval(stay);
   `;
   await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+});
+
+test("a greeting that is answered after the link was stopped connects nothing", async (t) => {
+  const one = scene(t);
+  const states = [];
+  let isGreeted = false;
+  const link = new DaemonLink(one.path, { clock: one.clock, random: () => 0.5 }, {
+    greet: async (dial) => {
+      const connection = await dial(() => ({ end() {}, close() {} }));
+      link.stop("over");
+      setImmediate(() => (isGreeted = true) && one.pi.happened());
+      return connection;
+    },
+    changed: (state) => states.push(state),
+  });
+  await one.daemon.start();
+  link.start();
+  await one.pi.until(() => isGreeted);
+  assert.deepEqual(states, ["connecting", "stopped"]);
+});
+
+test("nothing is read after a connection was closed", () => {
+  const socket = Object.assign(new EventEmitter(), { destroy() {} });
+  const read = [];
+  const lines = new LineSocket(socket, 10, {
+    line: (text) => (read.push(text), lines.close("the test is over")),
+    tooLong: () => read.push("too long"),
+    closed() {},
+  });
+  socket.emit("data", Buffer.from("one\ntwo\n01234567890\n"));
+  assert.deepEqual(read, ["one"]);
 });
 
 test("a stopped link says at once that there will be no connection", async (t) => {

@@ -149,7 +149,7 @@ test("approvals that are turned on later are asked for from the next call", asyn
 
 test("settings that are not understood leave approvals on", async (t) => {
   const one = scene(t);
-  one.daemon.answers["session.attach"] = { machine: "box", session: { id: "s1", name: "api" } };
+  one.daemon.answers["extension.hello"] = { machine: "box", session: { id: "s1", name: "api" } };
   await one.connect();
   await one.daemon.command({ type: "prompt", message: "push it" });
   one.daemon.answers["extension.approve"] = { decision: "deny", reason: "no" };

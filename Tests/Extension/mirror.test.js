@@ -124,12 +124,21 @@ test("a message of another extension is named as such", async (t) => {
   assert.equal((await daemon.event("message_start")).source, "extension");
 });
 
-test("nothing is serialised while there is no daemon", async (t) => {
-  const { pi } = scene(t);
-  await pi.emit("session_start");
-  const message = { get content() { throw new Error("it was read"); }, role: "assistant", toJSON() { throw new Error("it was serialised"); } };
-  await pi.emit("message_end", { message });
-  await pi.emit("message_update", { message, get assistantMessageEvent() { return { type: "text_delta", get delta() { throw new Error("it was read"); } }; } });
+test("nothing is serialised while there is no daemon, at first and after its loss", async (t) => {
+  const one = scene(t);
+  let read = 0;
+  const message = { role: "assistant", toJSON: () => (read += 1) };
+  const assistantMessageEvent = { type: "text_delta", get delta() { return (read += 1); } };
+  const happen = async () => {
+    await one.pi.emit("message_end", { message });
+    await one.pi.emit("message_update", { message, assistantMessageEvent });
+  };
+  await one.pi.emit("session_start");
+  await happen();
+  await one.connect();
+  await one.loseDaemon();
+  await happen();
+  assert.equal(read, 0);
 });
 
 test("an event that cannot be serialised does not reach pi as an error", async (t) => {

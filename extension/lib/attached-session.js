@@ -53,7 +53,7 @@ export class AttachedSession extends DaemonSession {
     );
     const ctx = this.context();
     this.stream = stream;
-    const answer = await stream.attach({
+    const { session } = await stream.attach({
       version,
       pid: process.pid,
       ...sessionFacts(this.pi, ctx),
@@ -61,8 +61,7 @@ export class AttachedSession extends DaemonSession {
       isIdle: ctx.isIdle(),
       leafId: ctx.sessionManager.getLeafId(),
     });
-    this.accept(answer);
-    return this.openRequests(dial, String(answer.session?.id ?? ""));
+    return this.openRequests(dial, String(session?.id ?? ""));
   }
 
   /**
