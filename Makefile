@@ -27,7 +27,7 @@ demo: setup ## a tour that kills things and checks itself
 
 test: setup ## set up and run every test
 	@scripts/setup-peers
-	-@scripts/setup microsocks ngircd openssl tinyproxy
+	-@scripts/setup microsocks ngircd node-typescript openssl tinyproxy
 	swift build --build-tests
 	swift test --skip-build
 	scripts/check-examples
@@ -62,6 +62,9 @@ install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
 	install -m 755 $(PROGRAMS)/pi-relayd $(PROGRAMS)/pi-bridge $(PREFIX)/bin/
 	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,irc,toml} $(PREFIX)/libexec/pi-relay/
+	install -d $(PREFIX)/libexec/pi-relay/extension/lib
+	install -m 644 extension/{package.json,index.js} $(PREFIX)/libexec/pi-relay/extension/
+	install -m 644 extension/lib/*.js $(PREFIX)/libexec/pi-relay/extension/lib/
 	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
 
 uninstall: ## remove what install put there

@@ -133,7 +133,7 @@ let package = Package(
     .target(
       name: "SessionStates",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayText", "RelayWire",
+        "AgentRuntime", "Approvals", "PiRPC", "ProcessSupervision", "RelayModel", "RelayText", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ], path: "Sources/Supervisor/SessionStates", swiftSettings: strict),
     .target(
@@ -153,6 +153,13 @@ let package = Package(
       name: "PluginConformance",
       dependencies: ["ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
+    // Decides about the tool calls of sessions: rules, grants, the question to the requester, the audit.
+    .target(
+      name: "ToolApprovals",
+      dependencies: [
+        "AgentSessions", "Approvals", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
+        "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+      ], path: "Sources/Supervisor/ToolApprovals", swiftSettings: strict),
     // Sends to one conversation, each recorded, tried again and settled, with no knowledge of sessions.
     .target(
       name: "MessageDelivery",
@@ -195,15 +202,17 @@ let package = Package(
     .target(
       name: "MessageRouting",
       dependencies: [
-        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
-        "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore",
-        "RelayText", "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices",
+        "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
+        "ToolApprovals", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.
     .target(
       name: "ControlServer",
       dependencies: [
+        "AgentExtension",
         "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
         "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
@@ -221,11 +230,11 @@ let package = Package(
     .target(
       name: "RelayDaemon",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "CLinux", "ContentServices", "ControlServer", "LiveUpgrade",
-        "MessageRouting", "PiRPC", "PluginRuntime", "ProcessSupervision",
-        "RelayConcurrency", "RelayConfig",
-        "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
-        "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "Bridge", "BridgeProtocol",
+        "CLinux", "ContentServices", "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC", "PluginRuntime",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "ToolApprovals",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
     .target(
@@ -391,8 +400,8 @@ let package = Package(
     .testTarget(
       name: "SessionStatesTests",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayWire", "SessionStates",
-        "TestSupport",
+        "AgentRuntime", "Approvals", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayWire",
+        "SessionStates", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -433,24 +442,26 @@ let package = Package(
     .testTarget(
       name: "ConversationsTests",
       dependencies: [
-        "AgentSessions", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
+        "AgentSessions", "Approvals", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig",
+        "RelayModel", "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Assistant", "ContentServices", "Conversations", "MessageDelivery",
-        "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport", "misbehaving-child",
-        "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "Conversations",
+        "MessageDelivery", "MessageRouting", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
+        "TestSupport", "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "ControlServerTests",
       dependencies: [
-        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
-        "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "AgentExtension",
+        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport",
+        "RelayWire", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "LiveUpgradeTests", dependencies: ["CLinux", "LiveUpgrade", "TestSupport"], swiftSettings: strict),
@@ -479,10 +490,9 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
-        "RelayTransport",
-        "RelayWire", "TestSupport", "pi-relay-attachments", "pi-relay-demo-agent", "pi-relay-formatter",
-        "pi-relay-guardian", "pi-relayd",
+        "Approvals", "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency",
+        "RelayConfig", "RelayModel", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-attachments",
+        "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",

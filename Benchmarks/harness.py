@@ -61,7 +61,8 @@ class Home:
     def __init__(self, bench, path):
         self.bench, self.path = bench, path
         os.makedirs(path + "/plugins", exist_ok=True)
-        self.environment = dict(os.environ, PI_RELAY_HOME=path, PI_CODING_AGENT_DIR=path + "/agent")
+        self.environment = dict(os.environ, PI_RELAY_HOME=path, PI_CODING_AGENT_DIR=path + "/agent",
+                                PI_BRIDGE_DIR=path + "/bridges")
 
     def configure(self, text):
         with open(self.path + "/relay.yaml", "w") as file:

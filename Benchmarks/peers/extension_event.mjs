@@ -21,7 +21,7 @@ const ctx = {
   sessionManager: { getSessionId: () => "bench", getSessionFile() {}, getLeafId: () => null },
   isIdle: () => true,
 };
-activate(pi, { env: { PI_RELAY_SOCKET: socket, HOME: "/" }, clock: systemClock, random: Math.random });
+activate(pi, { env: { PI_RELAY_SOCKET: socket, HOME: "/" }, clock: systemClock, random: Math.random, isTerminal: true });
 const emit = (type, event) => handlers.get(type)?.forEach((handler) => handler(event, ctx));
 // The extension does not keep a program running.
 const running = setInterval(() => {}, 1_000);

@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `a message that waits for the word of a terminal that is gone gives way to the next`() async throws {
+  @Test func `a message whose question went to a terminal that is gone ends, and the next one runs`() async throws {
     try await SessionFixture.run(in: TemporaryFolder()) { session, events, _ in
       let first = prompt("first", from: "terminal/1")
       let second = prompt("second", from: "fake/default")

@@ -73,7 +73,7 @@ extension Session {
     }
   }
 
-  @Test func `steering that a run ended without is in the queue while the end of another is stored`() async throws {
+  @Test func `steering that the run did not take is in the queue while the end of another is stored`() async throws {
     let folder = try TemporaryFolder()
     try await SessionFixture.run(works: false, in: folder) { session, _, store in
       var life = MessageLifecycle()
@@ -126,7 +126,7 @@ extension Session {
     return "nothing"
   }
 
-  @Test func `a run of the agent's own before the message is not taken for the message's`() async throws {
+  @Test func `a run that the agent begins by itself before the message is not taken for the message's`() async throws {
     let folder = try TemporaryFolder()
     let agent = try pi(
       "--mode --session",

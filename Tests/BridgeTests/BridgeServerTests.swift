@@ -83,7 +83,7 @@ private final class Stage: Sendable {
     server.began(agent, of: ObservedSession(id: "s1", name: "first", directory: "/work"))
   }
 
-  var socket: String { "\(folder.path)/pi-\(agent.child.pid).sock" }
+  var socket: String { "\(folder.path)/pi-\(agent.process.pid).sock" }
 
   /// The agent writes these lines.
   func write(_ lines: String...) throws { for line in lines { try feed.write(line + "\n") } }
@@ -144,7 +144,7 @@ private final class EventPipe: Sendable {
     #expect(hello["type"]?.stringValue == "bridge_hello")
     #expect(hello["protocol"]?.stringValue == "pi-session-bridge.v1")
     #expect(hello["state"]?["sessionId"]?.stringValue == "s1")
-    #expect(hello["state"]?["pid"]?.integerValue == Int64(stage.agent.child.pid))
+    #expect(hello["state"]?["pid"]?.integerValue == Int64(stage.agent.process.pid))
     #expect(hello["state"]?["cwd"]?.stringValue == "/work")
     await stage.close()
   }
@@ -343,7 +343,7 @@ private final class EventPipe: Sendable {
   @Test func `the registry file tells where the bridge is and whether the agent is idle`() async throws {
     let stage = try Stage()
     let client = try await stage.client()
-    let file = "\(stage.folder.path)/instances/\(stage.agent.child.pid).json"
+    let file = "\(stage.folder.path)/instances/\(stage.agent.process.pid).json"
     func registry() throws -> JSONValue {
       try JSONCoding.decode(JSONValue.self, from: [UInt8](Data(contentsOf: URL(filePath: file))))
     }
@@ -353,7 +353,7 @@ private final class EventPipe: Sendable {
     _ = try await client.ask(#"{"id":1,"type":"emit"}"#)
     #expect(try registry()["isIdle"]?.boolValue == false)
     #expect(try registry()["socketPath"]?.stringValue == stage.socket)
-    #expect(try registry()["processStartTime"]?.integerValue == Int64(stage.agent.child.startTime))
+    #expect(try registry()["processStartTime"]?.integerValue == Int64(stage.agent.process.startTime))
     await stage.close()
     #expect(access(file, F_OK) != 0)
     #expect(access(stage.socket, F_OK) != 0)

@@ -1,9 +1,7 @@
 import CLinux
 import Glibc
-import Logging
 import PluginRuntime
 import RelayConcurrency
-import RelayHome
 import RelayTransport
 import RelayWire
 import TestSupport
@@ -11,65 +9,9 @@ import Testing
 
 @testable import ControlServer
 
-/// The router of a test: notes which terminals come and go.
-private struct RecordingRouter: PluginEventHandler {
-  let comings = Mailbox<String>()
-  let goings = Mailbox<String>()
-
-  func connected(_ link: PluginConnection) async { comings.post(link.name) }
-  func received(_ request: IncomingRequest, from link: PluginConnection) async { request.reply(Empty()) }
-  func disconnected(_ link: PluginConnection) async { goings.post(link.name) }
-  func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) async -> Bool { false }
-}
-
 @Suite(.timeLimit(.minutes(1))) struct ControlServerTests {
-  /// A server in a folder of its own, with the daemon's part played by the test.
-  private final class Stage: Sendable {
-    let router = RecordingRouter()
-    let stops = Mailbox<Void>()
-    let agents = Locked<Set<Int32>>([])
-    let log = Mailbox<String>()
-    private let home: HomeDirectory
-    private let folder: TemporaryFolder
-    let server: ControlServer
-
-    init() throws {
-      folder = try TemporaryFolder()
-      home = HomeDirectory(path: folder.path)
-      try home.prepare()
-      server = try ControlServer(
-        home: home,
-        handlers: .init(
-          status: {
-            DaemonStatus(
-              version: "1", pid: 7, home: "/home", machine: "here", uptime: 0, configuration: nil, agent: nil,
-              plugins: [], sessions: [], deliveries: nil, terminals: nil, channels: nil, conversations: nil,
-              problems: [], upgrades: 0)
-          },
-          plugin: { name, change in name == "discord" ? nil : "there is no plugin \(name) to \(change)" },
-          reload: { ["line 3: no such setting"] }, upgrade: { "\($0) is not executable" },
-          stop: { [stops] in stops.post(()) }, audience: router, agents: { [agents] in agents.withLock { $0 } }),
-        marker: "PI_RELAY_TEST_MARKER=\(folder.path)", clock: ManualClock(),
-        logger: .lines { [log] in log.post($0) })
-    }
-
-    func connect() throws -> JSONRPCConnection {
-      let descriptor = relay_connect_unix(home.socket)
-      if descriptor < 0 { throw SystemError("connect", code: -descriptor) }
-      let writer = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-      let connection = JSONRPCConnection(input: descriptor, output: writer)
-      try connection.start()
-      return connection
-    }
-  }
-
-  private func running(_ body: (Stage) async throws -> Void) async throws {
-    let stage = try Stage()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await stage.server.run() }
-      defer { stage.server.stop(leaving: []) }
-      try await body(stage)
-    }
+  private func running(_ body: (ControlStage) async throws -> Void) async throws {
+    try await ControlStage.running(body)
   }
 
   @Test func `each request of the command line gets the daemon's answer`() async throws {
@@ -103,14 +45,17 @@ private struct RecordingRouter: PluginEventHandler {
 
   @Test func `an agent or its descendant commands nothing`() async throws {
     try await running { stage in
-      stage.agents.withLock { $0 = [getpid()] }
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
       let client = try stage.connect()
       defer { client.close() }
       await #expect { _ = try await client.request(ControlStop(), within: nil) } throws: {
         "\($0)".contains("an agent may not command the daemon")
       }
+      await #expect { _ = try await client.request(ControlAttach(client: "lines-1"), within: nil) } throws: {
+        "\($0)".contains("run control.attach outside of the agent")
+      }
       // The agent of another session is no ancestor of the next client.
-      stage.agents.withLock { $0 = [1] }
+      stage.agents.withLock { $0 = [1: "s1"] }
       #expect(try await stage.connect().request(ControlStatus(), within: nil).pid == 7)
     }
   }
@@ -168,7 +113,7 @@ private struct RecordingRouter: PluginEventHandler {
       }
       let refused = try stage.connect()
       await #expect(throws: (any Error).self) { _ = try await refused.request(Ping(), within: nil) }
-      #expect(await stage.log.next()?.contains("64 are open already") == true)
+      #expect(await stage.log.next()?.contains("\(ControlServer.maximumConnections) are open already") == true)
       for client in open { client.close() }
     }
   }

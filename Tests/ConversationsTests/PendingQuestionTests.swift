@@ -1,5 +1,8 @@
+import Approvals
 import PiRPC
+import RelayModel
 import RelayWire
+import SessionStates
 import Testing
 
 @testable import Conversations
@@ -47,6 +50,37 @@ import Testing
     }
     #expect(hint == "Reply with a number from 1 to 2, or /cancel.")
     #expect(record.question(in: "plain", through: Redactor([])).hasSuffix("\nReply with a number."))
+  }
+
+  private func approval(of summary: String) -> PendingQuestion {
+    let approval = ApprovalQuestion(
+      id: "a_1", requester: Requester(conversation: ConversationKey(instance: "m", conversation: "c"), person: "ann"),
+      requesterName: "Ann", offer: ApprovalOffer(session: false, persistent: false), summary: summary)
+    let dialog = PiDialog(
+      id: "a_1", kind: .select, title: "Approval needed", message: "Why.", options: ["Approve once", "Deny"])
+    return PendingQuestion(
+      id: "a_1", session: "s", dialog: dialog, isFromSupervisor: true, expires: nil, approval: approval)
+  }
+
+  @Test func `a call in question is shown sign by sign, and is answered by its id`() throws {
+    let record = approval(of: "echo ```**x**```\nls")
+    #expect(
+      record.question(in: "discord", through: Redactor([])) == """
+        ❓ **Approval needed**
+        ```
+        echo \'\'\'**x**\'\'\'
+        ls
+        ```
+        Why.
+        To answer in words:
+        `relay approval approve a_1`
+        `relay approval deny a_1`
+        """)
+    #expect(
+      record.closing(.unanswered(why: "denied: too late"), through: Redactor([]))
+        == "✖ Approval needed: echo ```**x**``` ls — denied: too late")
+    let copy = try JSONCoding.decode(PendingQuestion.self, from: JSONCoding.encode(record))
+    #expect(copy == record && copy.approval?.requester.person == "ann")
   }
 
   @Test func `the title is bold on platforms that have bold, whatever the title contains`() {

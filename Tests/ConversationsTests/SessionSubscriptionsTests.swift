@@ -1,4 +1,5 @@
 import AgentSessions
+import Approvals
 import PiRPC
 import RelayConcurrency
 import RelayModel
@@ -61,6 +62,32 @@ import Testing
     #expect(trial.takePosts() == ["all: again", "own: again"])
   }
 
+  @Test func `only the conversation of its request is asked about a tool call`() throws {
+    let trial = Trial()
+    for conversation in ["requester", "watcher"] { trial.subscriptions.watch("s1", key(conversation), .everything) }
+    let approval = ApprovalQuestion(
+      id: "a_1", requester: Requester(conversation: key("requester"), person: "ann"), requesterName: "Ann",
+      offer: ApprovalOffer(session: true, persistent: false), summary: "git push")
+    let dialog = PiDialog(id: "a_1", kind: .select, title: "Push?", options: ["Approve once", "Deny"])
+    trial.subscriptions.tell(
+      "s1", .dialogOpened(Question(dialog, origin: .supervisor(.approval(approval))), of: nil))
+    #expect(trial.takePosts() == ["requester: ask Push?"])
+    trial.subscriptions.watch("s1", key("later"), .everything)
+    #expect(trial.takePosts().isEmpty)
+    for conversation in ["requester", "watcher"] {
+      #expect(trial.subscriptions.question(to: key(conversation), "1") == nil)
+    }
+    // Other questions of the relay neither end it nor are ended by it.
+    trial.subscriptions.tell("s1", .questionsOver)
+    trial.subscriptions.tell(
+      "s1",
+      .dialogOpened(
+        Question(PiDialog(id: "q", kind: .select, title: "Wait?"), origin: .supervisor(.silence)), of: nil))
+    #expect(trial.takePosts() == ["requester: ask Wait?", "watcher: ask Wait?", "later: ask Wait?"])
+    trial.subscriptions.tell("s1", .dialogWithdrawn(id: "a_1", why: "too late"))
+    #expect(trial.takePosts() == ["requester: other"])
+  }
+
   @Test func `a conversation that begins to watch is asked the open questions once`() {
     let trial = Trial()
     trial.subscriptions.tell("s1", question)
@@ -69,6 +96,40 @@ import Testing
     #expect(trial.takePosts() == ["one: ask Sure?"])
     trial.subscriptions.watch("s1", key("one"), .everything)
     #expect(trial.takePosts().isEmpty)
+  }
+
+  @Test func `an observer is told everything of its session until it ends, and watches nothing`() {
+    let trial = Trial()
+    let told = Locked<[String]>([])
+    let number = trial.subscriptions.observe("s1") { item in
+      told.withLock { lines in
+        switch item {
+        case .event(.text(let text)): lines.append(text)
+        case .event(.nameOrModelChanged): lines.append("changed")
+        case .event(.closed): lines.append("closed")
+        case .ask(let record): lines.append("ask \(record.dialog.title)")
+        case .settleDialog(_, .unanswered(let why)): lines.append(why)
+        default: lines.append("other")
+        }
+      }
+    }
+    trial.subscriptions.watch("s1", key("one"), .everything)
+    trial.subscriptions.tell("s1", .text("hello"))
+    trial.subscriptions.tell("s2", .text("elsewhere"))
+    trial.subscriptions.tell("s1", question)
+    trial.subscriptions.tell("s1", .dialogWithdrawn(id: "q", why: "late"))
+    trial.subscriptions.tell("s1", .nameOrModelChanged)
+    // The conversations turn away, and the session goes on.
+    _ = trial.subscriptions.forget("s1")
+    trial.subscriptions.tell("s1", .text("more"))
+    #expect(told.withLock { $0 } == ["hello", "ask Sure?", "withdrawn: late", "changed", "more"])
+    trial.subscriptions.endObservation(number, of: "s1")
+    trial.subscriptions.tell("s1", .text("unheard"))
+    #expect(told.withLock(\.count) == 5)
+    _ = trial.subscriptions.observe("s1") { _ in told.withLock { $0.append("again") } }
+    trial.subscriptions.tell("s1", .closed)
+    trial.subscriptions.tell("s1", .closed)
+    #expect(told.withLock(\.count) == 6)
   }
 
   @Test func `a conversation watches one session at a time`() {

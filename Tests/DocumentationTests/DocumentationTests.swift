@@ -1,3 +1,4 @@
+import Approvals
 import ControlServer
 import FoundationEssentials
 import PluginConformance

@@ -14,7 +14,7 @@ private func bench(_ arguments: String...) async throws -> Command {
 
 /// The benchmark's own promises; `make test` runs every part of it once.
 @Suite(.timeLimit(.minutes(2))) struct BenchTests {
-  @Test func `a part that fails ends its daemon, and a process left behind is named and killed`() async throws {
+  @Test func `after a part fails, its daemon is ended, and a process left behind is named and killed`() async throws {
     let programs = try TemporaryFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: Built.folder) where name.hasPrefix("pi-relay") {
       try FileManager.default.createSymbolicLink(

@@ -4,7 +4,7 @@ import Testing
 
 /// The drills in short: `make drill` runs them at length.
 @Suite(.serialized, .timeLimit(.minutes(4))) struct KillTests {
-  @Test func `forty kills lose nothing and double nothing`() async throws {
+  @Test func `forty kills lose no message and repeat none`() async throws {
     let folder = try TemporaryFolder()
     let library = try await Interposer.build(in: folder.path)
     let campaign = KillCampaign(count: 40, messages: 6, seed: .random(in: 1...999_999), jobs: 3, library: library)
@@ -14,7 +14,7 @@ import Testing
     #expect(total.kills == 40)
   }
 
-  @Test func `upgrades all day long lose nothing and double nothing`() async throws {
+  @Test func `a day of upgrades loses no message and repeats none`() async throws {
     let folder = try TemporaryFolder()
     let drill = KillDrill(library: try await Interposer.build(in: folder.path), messages: 12)
     let report = try await drill.run(

@@ -104,7 +104,7 @@ private struct Forbidden: CustomTestStringConvertible, Sendable {
     #expect(LifecycleOracle.problem(in: MessageHistory("m1", steps)) == nil)
   }
 
-  @Test func `a message is run again by the word of a person, once for each`() {
+  @Test func `a message is run again only when a person says so, once each time`() {
     let steps: [Step] = [
       .arrival, .given("a"), .daemonKilled, .stored(.dispatching(after: .unknown)), .given("b"), .stored(.accepted),
       .answered,
@@ -121,7 +121,7 @@ private struct Forbidden: CustomTestStringConvertible, Sendable {
   }
 
   @Test(arguments: 0..<20)
-  func `every walk of the machine is explained, and nothing after its end`(batch: Int) {
+  func `every random life is explained, and no step after its end`(batch: Int) {
     for number in 0..<20 {
       var walk = MachineWalk(seed: UInt64(batch * 20 + number))
       walk.run()

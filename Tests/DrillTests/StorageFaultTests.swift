@@ -40,7 +40,7 @@ import Testing
 
   @Test(arguments: [("fdatasync", EIO), ("pwrite64", EIO)])
   func `after an error of the disk nothing is acknowledged until a new start`(call: String, error: Int32) async throws {
-    let programs = try await failing(call, error, on: "relay.db-wal", first: 60)
+    let programs = try await failing(call, error, on: "relay.db-wal", first: 120)
     try await RelayFixture.run(programs: programs) { relay in
       let taken = try await sayUntilRefused(relay)
       #expect(taken > 0)
@@ -57,8 +57,8 @@ import Testing
     }
   }
 
-  @Test func `a full disk refuses, and takes again when there is room`() async throws {
-    let programs = try await failing("pwrite64", ENOSPC, on: "relay.db-wal", first: 60, count: 200)
+  @Test func `messages are refused while the disk is full and accepted once there is room`() async throws {
+    let programs = try await failing("pwrite64", ENOSPC, on: "relay.db-wal", first: 120, count: 200)
     try await RelayFixture.run(programs: programs) { relay in
       _ = try await sayUntilRefused(relay)
       try await relay.waitForLog("relay.db: the disk is full")
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `what cannot be stored as given to the agent is not given to it`() async throws {
+  @Test func `a message whose dispatch cannot be stored is not given to the agent`() async throws {
     let full = folder.path + "/full"
     let programs = Interposer.failing(
       "pwrite64", with: ENOSPC, on: "relay.db-wal", library: try await Interposer.build(in: folder.path), while: full)
@@ -83,7 +83,7 @@ import Testing
       await relay.messenger.waitForText("The quick")
       try await relay.messenger.say("the second", id: "2")
       try folder.write("full", "")
-      try await relay.waitForLog("is not given to the agent before that is stored")
+      try await relay.waitForLog("a message waits until its dispatch can be stored")
       let file = try #require(try await relay.status().sessions.first?.sessionFile)
       let session = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
       #expect(!session.contains("the second"))

@@ -48,11 +48,12 @@ extension EndToEnd.Operation {
       expectRefusal(try await relay(["start"], home: home), "\(home) belongs to another user; set PI_RELAY_HOME")
     }
 
-    @Test func `a path too long for a socket is reported with its length`() async throws {
+    @Test func `a home whose path is too long for a socket is served all the same`() async throws {
       let home = scratch.path + "/" + String(repeating: "x", count: 120)
-      expectRefusal(
-        try await relay(["start"], home: home), "control.sock", "\(home.utf8.count + 17) bytes",
-        "set PI_RELAY_HOME to a shorter path")
+      for arguments in [["start", "--detach"], ["status"], ["stop"]] {
+        let done = try await relay(arguments, home: home)
+        #expect(done.exit == .exited(0), "\(arguments): \(done.errors)")
+      }
     }
 
     @Test func `a configuration that cannot be read is not treated as missing`() async throws {

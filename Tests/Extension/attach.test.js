@@ -21,6 +21,7 @@ test("a session in a terminal registers with what the daemon shows of it", async
     reason: "startup",
     isIdle: true,
     leafId: "e7",
+    bridge: {},
   });
 });
 

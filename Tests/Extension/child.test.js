@@ -58,6 +58,22 @@ test("a session of the daemon returns to it after a restart", async (t) => {
   assert.equal(await one.pi.callTool("bash", {}), undefined);
 });
 
+test("a terminal that has inherited the session's variable is a person's terminal", async (t) => {
+  const one = scene(t, { isTerminal: true, env: { PI_RELAY_SESSION: "s1" } });
+  await one.connect();
+  await one.pi.type("push it");
+  assert.equal(await one.pi.callTool("bash", {}), undefined);
+});
+
+test("a release of pi that does not tell its mode joins from a terminal only", async (t) => {
+  for (const isTerminal of [true, false]) {
+    const one = scene(t, { isTerminal });
+    one.pi.ctx.mode = undefined;
+    await one.pi.emit("session_start");
+    assert.equal(one.pi.statuses.length, isTerminal ? 1 : 0);
+  }
+});
+
 test("an agent that another extension started stays out of it", async (t) => {
   const { pi } = scene(t, { env: { PI_SUBAGENT_CHILD: "1" } });
   assert.equal(pi.handlers.size, 0);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -9,6 +10,7 @@ import { Backoff } from "../../extension/lib/backoff.js";
 import { DaemonLink } from "../../extension/lib/daemon-link.js";
 import { LineReader } from "../../extension/lib/line-reader.js";
 import { LineSocket } from "../../extension/lib/line-socket.js";
+import { socketPath } from "../../extension/lib/socket-path.js";
 import { Happenings } from "./support/happenings.js";
 import { refusal } from "./support/fake-daemon.js";
 import { scene } from "./support/scene.js";
@@ -123,7 +125,7 @@ test("a session is registered again after a restart of the daemon in mid-turn", 
 test("lines that are not of the protocol are skipped", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.requests.write("junk\n\n[]\nnull\n42\n{}\n");
+  one.daemon.requests.write(`junk\n[]\nnull\n42\n{}\n${"\n\r\n".repeat(20)}`);
   one.daemon.send({ method: "no.such.notification", params: null });
   one.daemon.send({ id: 999, result: {} });
   await one.daemon.request("no.such.method", {});
@@ -137,22 +139,47 @@ test("a daemon that sends nothing else is given up", async (t) => {
   await one.pi.until(() => one.pi.status === "relay: the daemon sends lines that are not of the protocol");
 });
 
-test("a line that is too long is skipped, and the connection kept", async (t) => {
+test("a line that is too long is refused, and the connection kept", async (t) => {
   const one = scene(t);
   await one.connect();
   one.daemon.requests.write(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${"a".repeat(1 << 20)}"}}\n`);
   await one.daemon.request("no.such.method", {});
+  assert.deepEqual(one.daemon.refusals, [{ code: -32600, message: "a line was longer than 1 MiB, and was skipped" }]);
   assert.equal(one.daemon.connections, 2);
 });
 
 test("a line of exactly the limit, a carriage return and a character cut in two arrive whole", () => {
   const lines = [];
   let tooLong = 0;
-  const reader = new LineReader(9, (line) => lines.push(line), () => (tooLong += 1));
-  const bytes = Buffer.from("éééé!\n0123456789\nshort\r\n");
-  reader.push(bytes.subarray(0, 3));
-  reader.push(bytes.subarray(3));
-  assert.deepEqual([lines, tooLong], [["éééé!", "short"], 1]);
+  const reader = new LineReader(8, (line) => lines.push(JSON.parse(line)), () => (tooLong += 1));
+  const bytes = Buffer.from('"ééé"\n"0123456"\n"short"\r\n');
+  reader.push(bytes.subarray(0, 2));
+  reader.push(bytes.subarray(2));
+  assert.deepEqual([lines, tooLong], [["ééé", "short"], 1]);
+});
+
+test("a context that pi has given up does not end pi", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  const stale = () => {
+    throw new Error("This extension context is stale.");
+  };
+  one.pi.ctx.ui.setStatus = stale;
+  one.pi.ctx.ui.notify = stale;
+  await one.daemon.kill();
+  const { connections } = one.daemon;
+  await one.daemon.start();
+  for (let turn = 0; one.daemon.connections === connections; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (turn % 100 === 99) one.clock.advance(6_000);
+  }
+  await one.daemon.next("session.attach");
+});
+
+test("a path that cannot be that of a socket is a missing daemon", async (t) => {
+  const one = scene(t, { env: { PI_RELAY_SOCKET: `/tmp/${"x".repeat(300)}` } });
+  await one.pi.emit("session_start");
+  assert.equal(one.pi.status, "relay: the daemon is not running");
 });
 
 test("an unknown method is answered with -32601", async (t) => {
@@ -217,7 +244,7 @@ test("pi exits by itself while it is connected, and the daemon hears why", async
     import { systemClock } from ${JSON.stringify(new URL("../../extension/lib/clock.js", import.meta.url).href)};
     import { FakePi } from ${JSON.stringify(new URL("./support/fake-pi.js", import.meta.url).href)};
     const pi = new FakePi();
-    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random });
+    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random, isTerminal: true });
     await pi.emit("session_start", { reason: "startup" });
     // Something of pi's own keeps it running until the connection is there.
     const stay = setInterval(() => {}, 1_000);
@@ -241,7 +268,7 @@ test("a pi that never says goodbye can exit while it is connected", async (t) =>
     import { systemClock } from ${JSON.stringify(new URL("../../extension/lib/clock.js", import.meta.url).href)};
     import { FakePi } from ${JSON.stringify(new URL("./support/fake-pi.js", import.meta.url).href)};
     const pi = new FakePi();
-    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random });
+    activate(pi, { env: { PI_RELAY_SOCKET: ${JSON.stringify(one.path)} }, clock: systemClock, random: Math.random, isTerminal: true });
     await pi.emit("session_start", { reason: "startup" });
     const stay = setInterval(() => {}, 1_000);
     await pi.until(() => pi.status === "relay: api on box");
@@ -286,4 +313,17 @@ test("a stopped link says at once that there will be no connection", async (t) =
   const link = new DaemonLink(one.path, { clock: one.clock, random: () => 0.5 }, { greet() {}, changed() {} });
   assert.equal(await link.whenConnected({ milliseconds: 1_000 }), false);
   await assert.rejects(link.request("ping", {}), /not started/);
+});
+
+test("the socket of a home with a long path is where the home says", () => {
+  const scratch = mkdtempSync(join(tmpdir(), "relay-"));
+  try {
+    const home = join(scratch, "x".repeat(120));
+    mkdirSync(join(home, "run"), { recursive: true });
+    writeFileSync(join(home, "run/control.path"), "/tmp/pi-relay-1/abc.sock\n");
+    assert.equal(socketPath({ PI_RELAY_HOME: home }), "/tmp/pi-relay-1/abc.sock");
+    assert.equal(socketPath({ PI_RELAY_HOME: "/short" }), "/short/run/control.sock");
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
 });

@@ -58,6 +58,21 @@ test("a loss that was not announced has no return to announce", async (t) => {
   assert.deepEqual(one.pi.notices.map((notice) => notice.kind), ["warning", "info"]);
 });
 
+test("a session that has ended is shown nothing any more", async (t) => {
+  const one = scene(t);
+  await one.connect();
+  await one.daemon.command({ type: "prompt", message: "push it" });
+  const call = one.pi.callTool("bash", {});
+  await one.daemon.next("extension.approve");
+  await one.pi.emit("session_shutdown", { reason: "new" });
+  assert.equal((await call).block, true);
+  const { length } = one.pi.statuses;
+  const late = one.pi.callTool("bash", {});
+  one.clock.advance(500);
+  assert.equal((await late).block, true);
+  assert.equal(one.pi.statuses.length, length);
+});
+
 test("a person who disconnects hears nothing of a daemon that is gone", async (t) => {
   const one = scene(t);
   await one.connect();
@@ -81,6 +96,7 @@ test("a session with `enabled: false` joins nothing", async (t) => {
   await one.daemon.start();
   await one.pi.emit("session_start");
   assert.deepEqual([one.pi.statuses, one.clock.waits], [[], []]);
+  assert.match((await one.pi.runCommand("bridge:status")).text, /\ndisconnected\n/);
 });
 
 test("settings of a project count only when the person trusts it", async (t) => {
@@ -99,6 +115,7 @@ for (const about of [{ mode: "print", hasUI: false }, { mode: "json", hasUI: fal
     const one = scene(t, { pi: about });
     await one.daemon.start();
     await one.pi.emit("session_start");
-    assert.deepEqual([one.daemon.connections, one.clock.waits, one.pi.statuses], [0, [], []]);
+    assert.deepEqual([one.clock.waits, one.pi.statuses], [[], []]);
+    assert.match((await one.pi.runCommand("bridge:status")).text, /\ndisconnected\n/);
   });
 }

@@ -117,6 +117,14 @@ test("after /relay disconnect a chat's turn is blocked at once", async (t) => {
   assert.equal((await one.pi.callTool("bash", {})).block, true);
 });
 
+test("a call that waits for the daemon is blocked when the person disconnects", async (t) => {
+  const one = await remoteTurn(t);
+  await one.loseDaemon();
+  const call = one.pi.callTool("bash", {});
+  await one.pi.runCommand("relay", "disconnect");
+  assert.equal((await call).block, true);
+});
+
 test("a run that is stopped withdraws its question", async (t) => {
   const { pi, daemon } = await remoteTurn(t);
   const call = pi.callTool("bash", {});

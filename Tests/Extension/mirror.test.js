@@ -34,6 +34,8 @@ test("an update without a delta keeps its content and its tool call", () => {
   assert.deepEqual(JSON.parse(updateLine(end)), { type: "message_update", assistantMessageEvent: { type: "text_end", contentIndex: 1, content: "all" } });
   const call = { type: "toolcall_end", contentIndex: 0, toolCall: { id: "c1", name: "bash" } };
   assert.deepEqual(JSON.parse(updateLine(call)).assistantMessageEvent, call);
+  const start = { type: "toolcall_start", contentIndex: 0, id: "c1", toolName: "bash" };
+  assert.deepEqual(JSON.parse(updateLine({ ...start, partial: {}, message: {} })).assistantMessageEvent, start);
 });
 
 test("a message of the daemon and one that is typed name their sources before the message", async (t) => {

@@ -8,7 +8,7 @@ struct MessageOriginTests {
     arguments: [
       MessageOrigin.written("1322"), .command("77"), .command("x#task"), .action("78"), .action("x#files"),
       .heartbeat("1790000000"), .filesOfAnswer("1322"),
-      .firstTask("command:77"),
+      .firstTask("command:77"), .program("heartbeat:1"),
     ])
   func roundTrip(_ origin: MessageOrigin) {
     #expect(MessageOrigin(id: origin.id) == origin)

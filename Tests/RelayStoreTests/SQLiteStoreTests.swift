@@ -296,6 +296,17 @@ func send(_ key: String, _ text: String = "hi") -> OutboundRecord {
     #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
   }
 
+  @Test func `the end of a message without a messenger is stored in order and told to nobody`() async throws {
+    let store = try SQLiteStore(path: path)
+    for id in ["1", "2"] { _ = try await store.accept(message(id), state: nil) }
+    let ends = [MessageEnd(of: message("1").key, .ran), MessageEnd(of: message("2").key, .interrupted)]
+    store.scheduleEnd(ends[0], isTold: true)
+    store.scheduleEnd(ends[1], isTold: false)
+    try await store.settled()
+    #expect(try await store.unfinishedMessages(of: "discord.default").isEmpty)
+    #expect(try await store.untoldEnds(of: "discord.default") == [ends[1]])
+  }
+
   @Test func `the text of an ended message that can be run again is kept until it is, once`() async throws {
     let store = try SQLiteStore(path: path)
     for id in ["1", "2", "3"] { _ = try await store.accept(message(id), state: nil) }

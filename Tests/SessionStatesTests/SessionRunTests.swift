@@ -28,6 +28,32 @@ import Testing
     return run
   }
 
+  @Test
+  func `a run belongs to the person of its message, and a terminal's also to the first who writes from elsewhere`() {
+    func message(_ id: String, at instance: String, by author: String?) -> Prompt {
+      var prompt = prompt(id)
+      prompt.key.conversation.instance = instance
+      prompt.author = author.map { Prompt.Author(id: $0, name: $0.uppercased()) }
+      return prompt
+    }
+    func requester(_ person: String, at instance: String = "fake/default") -> TurnOrigin {
+      let place = ConversationKey(instance: instance, conversation: "c1")
+      return .remote(Requester(conversation: place, person: person), name: person.uppercased())
+    }
+    var run = SessionRun(prompt: message("1", at: "fake/default", by: "ann"))
+    run.steer(message("2", at: "other/default", by: "bob"), text: "2")
+    #expect(run.origin == requester("ann"))
+    var local = SessionRun(prompt: message("1", at: "attached/terminal-1", by: "me"))
+    local.steer(message("2", at: "attached/terminal-2", by: "me"), text: "2")
+    #expect(local.origin == .local)
+    for person in ["bob", "ann"] { local.steer(message(person, at: "fake/default", by: person), text: person) }
+    #expect(local.origin == requester("bob"))
+    // The words that the run has taken stay part of it.
+    _ = local.removeSteering()
+    #expect(local.origin == requester("bob"))
+    #expect(SessionRun(prompt: message("1", at: "fake/default", by: nil)).origin == .nobody)
+  }
+
   @Test func `the error of the agent's command that the message calls is the end of the message`() {
     func end(of text: String, after error: String) -> RunEnd {
       var prompt = prompt("1")

@@ -1,4 +1,5 @@
 import AgentRuntime
+import Approvals
 import FoundationEssentials
 import PiRPC
 import RelayWire
@@ -17,7 +18,15 @@ import Testing
   // MARK: - Questions
 
   private static let questions =
-    MessageLifecycle.Question.allCases.map(SupervisorQuestion.message) + [SupervisorQuestion.silence]
+    MessageLifecycle.Question.allCases.map(SupervisorQuestion.message) + [.silence, .approval(approval())]
+
+  private static func approval(session: Bool = true, persistent: Bool = true) -> ApprovalQuestion {
+    ApprovalQuestion(
+      id: "a_1",
+      requester: Requester(
+        conversation: ConversationKey(instance: "fake/default", conversation: "c1"), person: "ann"),
+      requesterName: "Ann", offer: ApprovalOffer(session: session, persistent: persistent), summary: "git push")
+  }
 
   @Test(arguments: questions)
   func `the labels of a question lead back to its answers, and to no other question's`(question: SupervisorQuestion) {
@@ -38,6 +47,16 @@ import Testing
     #expect(questions.awaitsDecision && questions.count == 2)
     #expect(questions.takeOwn(message) != nil && questions.takeOwn(message) == nil)
     #expect(!questions.awaitsDecision)
+  }
+
+  @Test func `a tool call that waits holds up no message, and has only the answers that are offered`() {
+    var questions = QuestionSet()
+    let approval = Self.approval(session: false, persistent: false)
+    questions.ask("a_1", QuestionSet.Own(question: .approval(approval)) { _ in })
+    questions.ask(questions.nextID(), QuestionSet.Own(question: .silence) { _ in })
+    #expect(!questions.awaitsDecision && questions.approvalIDs == ["a_1"])
+    #expect(SupervisorQuestion.approval(approval).answers.map(\.label) == ["Approve once", "Deny"])
+    #expect(approval.replies == ["relay approval approve a_1", "relay approval deny a_1"])
   }
 
   @Test func `a question of the agent is answered once`() {

@@ -150,8 +150,13 @@ package final class RelayFixture: Sendable {
   }
 
   private var environment: [String: String] {
-    ["PI_RELAY_HOME": home.path, "HOME": scratch.path, "PATH": "/usr/bin:/bin"]
+    [
+      "PI_RELAY_HOME": home.path, "HOME": scratch.path, "PATH": "/usr/bin:/bin", "PI_BRIDGE_DIR": bridges,
+    ]
   }
+
+  /// The folder of the sessions' bridges.
+  package var bridges: String { scratch.path + "/bridges" }
 
   /// The text of relay.yaml.
   package var configuration: String {

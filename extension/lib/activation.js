@@ -8,7 +8,7 @@ import { Footer } from "./footer.js";
 import { PersonCommands } from "./person-commands.js";
 import { PiCommands } from "./pi-commands.js";
 import { PromptDelivery } from "./prompt-delivery.js";
-import { defaults, readSettings } from "./settings.js";
+import { Settings } from "./settings.js";
 import { SlashText } from "./slash-text.js";
 import { registerTools } from "./tools.js";
 
@@ -29,15 +29,14 @@ export function activateChild(pi, surroundings, env) {
 /**
  * A pi in a person's terminal: it joins the daemon where there is one.
  * @param {PiAPI} pi
- * @param {import("./daemon-session.js").Surroundings} surroundings
+ * @param {import("./daemon-session.js").Surroundings & { isTerminal: boolean }} surroundings
  * @param {Record<string, string | undefined>} env
  */
 export function activateAttached(pi, surroundings, env) {
   const { clock } = surroundings;
   const session = new AttachedSession(pi, surroundings);
-  let { settings, problems } = { settings: { ...defaults }, problems: /** @type {string[]} */ ([]) };
-  const footer = new Footer(session, clock, () => settings);
-  const commands = new PersonCommands(pi, session, () => problems);
+  const footer = new Footer(session, clock);
+  const commands = new PersonCommands(pi, session);
   const slash = new SlashText(pi);
   const extensionCommands = new ExtensionCommands(pi, session.requester, clock);
   const delivery = new PromptDelivery(pi, session, clock);
@@ -54,12 +53,12 @@ export function activateAttached(pi, surroundings, env) {
   session.observe((state) => {
     if (state !== "connected" || hasTools) return;
     hasTools = true;
-    registerTools(pi, session);
+    session.withInterface(() => registerTools(pi, session));
   });
 
   const begin = (/** @type {any} */ event, /** @type {PiContext} */ ctx) => {
-    ({ settings, problems } = readSettings(env, ctx));
-    if (!settings.enabled || !isInteractive(ctx)) return;
+    session.settings = new Settings(env, ctx);
+    if (!session.settings.isOn("enabled") || !isInteractive(ctx, surroundings.isTerminal)) return;
     session.begin(event, ctx);
   };
   const end = (/** @type {any} */ event) => {
@@ -79,9 +78,10 @@ export function activateAttached(pi, surroundings, env) {
 }
 
 /**
- * Whether a person sits at this pi: print and JSON mode run one prompt, and RPC mode belongs to the program that started it.
+ * Tells whether a person sits at this pi: print and JSON mode run one prompt, and RPC mode belongs to the program that started it.
  * @param {PiContext} ctx
+ * @param {boolean} isTerminal
  */
-function isInteractive(ctx) {
-  return ctx.mode === undefined ? ctx.hasUI && process.stdin.isTTY === true : ctx.mode === "tui";
+function isInteractive(ctx, isTerminal) {
+  return ctx.mode === undefined ? ctx.hasUI && isTerminal : ctx.mode === "tui";
 }

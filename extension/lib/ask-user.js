@@ -73,10 +73,12 @@ export async function askEverywhere(session, ctx, question, signal) {
     const { outcome, isLocal } = await Promise.race([local, chat]);
     if (signal?.aborted) return { cancelled: "the run was stopped" };
     if (isLocal) {
-      const details = "answer" in outcome ? { answer: outcome.answer, by: "terminal" } : { why: outcome.cancelled, by: "terminal" };
-      there.abort({ details });
+      const said = "answer" in outcome ? { answer: outcome.answer } : { why: outcome.cancelled };
+      there.abort({ details: { ...said, by: "terminal" } });
+    } else if ("answer" in outcome) {
+      ctx.ui.notify(`Answered by ${outcome.by ?? "a chat"}: ${outcome.answer}`, "info");
     } else {
-      ctx.ui.notify("answer" in outcome ? `Answered by ${outcome.by ?? "a chat"}: ${outcome.answer}` : `The question was withdrawn: ${outcome.cancelled}`, "info");
+      ctx.ui.notify(`The question was withdrawn: ${outcome.cancelled}`, "info");
     }
     return outcome;
   } finally {

@@ -3,6 +3,7 @@ import { eventLine } from "./event-line.js";
 import { MessageOrigins } from "./message-origins.js";
 import { PiStream } from "./pi-stream.js";
 import { sessionFacts } from "./session-facts.js";
+import { Settings } from "./settings.js";
 import { TurnRequester } from "./turn-requester.js";
 
 /**
@@ -13,6 +14,7 @@ export class AttachedSession extends DaemonSession {
   origins = new MessageOrigins();
   requester = new TurnRequester();
   isCompacting = false;
+  settings = new Settings({});
   /** @type {(message: string) => void} */
   compactionFailed = () => {};
   /**
@@ -60,6 +62,7 @@ export class AttachedSession extends DaemonSession {
       ...this.#beginning,
       isIdle: ctx.isIdle(),
       leafId: ctx.sessionManager.getLeafId(),
+      bridge: this.settings.ofBridge,
     });
     return this.openRequests(dial, String(session?.id ?? ""));
   }

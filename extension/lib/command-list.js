@@ -15,6 +15,7 @@ const words = {
     untrust: "trust a person no longer: MESSENGER USER",
     "send-file": "send a file to the chats that follow: PATH [CAPTION]",
     restart: "stop pi-relayd and start it again",
+    settings: "the settings, and where they come from",
   },
   pidash: {
     start: "start pi-relayd",

@@ -42,7 +42,10 @@ export class DaemonLink {
   #cancelRetry;
   /** @type {(() => void) | undefined} */
   #stopWatch;
-  /** @type {Set<() => void>} */
+  /**
+   * Those who wait for a connection: told whether there is one.
+   * @type {Set<(isConnected: boolean) => void>}
+   */
   #awaited = new Set();
   #backoff;
   #clock;
@@ -80,6 +83,7 @@ export class DaemonLink {
     if (farewell) this.#requests?.notify(farewell.method, farewell.params);
     this.#leave(reason);
     this.#set("stopped", reason);
+    for (const finish of [...this.#awaited]) finish(false);
   }
 
   /**
@@ -96,7 +100,7 @@ export class DaemonLink {
   /**
    * Waits for a connection.
    * @param {{ milliseconds?: number, signal?: AbortSignal }} options
-   * @returns {Promise<boolean>} false when the time was over or the signal came
+   * @returns {Promise<boolean>} false when the time was over, the signal came or the link was stopped
    */
   whenConnected({ milliseconds, signal }) {
     if (this.isConnected) return Promise.resolve(true);
@@ -104,23 +108,22 @@ export class DaemonLink {
     return new Promise((resolve) => {
       /** @param {boolean} isConnected */
       const finish = (isConnected) => {
-        this.#awaited.delete(arrived);
+        this.#awaited.delete(finish);
         cancel?.();
         signal?.removeEventListener("abort", leave);
         resolve(isConnected);
       };
-      const arrived = () => finish(true);
       const leave = () => finish(false);
       const cancel = milliseconds === undefined ? undefined : this.#clock.after(milliseconds, leave);
       signal?.addEventListener("abort", leave, { once: true });
-      this.#awaited.add(arrived);
+      this.#awaited.add(finish);
     });
   }
 
   #connect() {
     this.#watch();
     const obstacle = socketObstacle(this.path);
-    if (obstacle) return this.#await("away", obstacle.text, obstacle.missing);
+    if (obstacle) return this.#planAttempt("away", obstacle.text, obstacle.missing);
     this.#endWaiting();
     this.#round += 1;
     this.#set("connecting", this.state === "away" || this.state === "refused" ? this.reason : "it is not connected yet");
@@ -146,7 +149,7 @@ export class DaemonLink {
     }
     this.#connectedAt = this.#clock.now();
     this.#set("connected", "");
-    for (const arrived of [...this.#awaited]) arrived();
+    for (const finish of [...this.#awaited]) finish(true);
   }
 
   /**
@@ -176,7 +179,7 @@ export class DaemonLink {
     if (this.isConnected && this.#clock.now() - this.#connectedAt >= workingTime) this.#backoff.reset();
     for (const connection of this.#forget()) connection.close(reason);
     this.#watch();
-    this.#await(state, reason, false);
+    this.#planAttempt(state, reason, false);
   }
 
   /** Ends the attempt: nothing that comes of its connections counts any more. */
@@ -195,13 +198,13 @@ export class DaemonLink {
   }
 
   /**
-   * Waits for the next attempt, which the watch has begun to look for. Where there is no socket the watch is enough; otherwise time is
-   * needed, too: a daemon that is busy or refuses, or a socket that a killed one left.
+   * Plans the next attempt. Where there is no socket the watch is enough. Otherwise it takes time, too: the daemon may be busy or
+   * refuse, or the socket be that of a killed one.
    * @param {LinkState} state
    * @param {string} reason
    * @param {boolean} isMissing there is no socket
    */
-  #await(state, reason, isMissing) {
+  #planAttempt(state, reason, isMissing) {
     if (!isMissing || !this.#stopWatch) {
       this.#cancelRetry = this.#clock.after(isMissing ? longest : this.#backoff.next(), () => this.#connect());
     }

@@ -24,7 +24,7 @@ export class DaemonSession {
   approvals;
   /** @type {PiContext | undefined} */
   #ctx;
-  /** @type {Set<(state: import("./daemon-link.js").LinkState, reason: string) => void>} */
+  /** @type {Set<(state: import("./daemon-link.js").LinkState) => void>} */
   #observers = new Set();
   #clock;
 
@@ -37,11 +37,11 @@ export class DaemonSession {
     this.#clock = surroundings.clock;
     this.link = new DaemonLink(surroundings.path, surroundings, {
       greet: (dial) => this.greet(dial),
-      changed: (state, reason) => this.#observers.forEach((observer) => observer(state, reason)),
+      changed: (state) => this.#observers.forEach((observer) => observer(state)),
     });
   }
 
-  /** @param {(state: import("./daemon-link.js").LinkState, reason: string) => void} observer */
+  /** @param {(state: import("./daemon-link.js").LinkState) => void} observer */
   observe(observer) {
     this.#observers.add(observer);
   }
@@ -64,6 +64,18 @@ export class DaemonSession {
   context() {
     if (!this.#ctx) throw new Error("pi has ended this session");
     return this.#ctx;
+  }
+
+  /**
+   * Uses pi's interface outside of a handler, where an error would end pi: a context that pi has given up throws.
+   * @param {(ui: PiInterface) => void} use
+   */
+  withInterface(use) {
+    try {
+      if (this.#ctx) use(this.#ctx.ui);
+    } catch {
+      // There is nobody left to be shown it.
+    }
   }
 
   /** @param {import("./daemon-link.js").Dial} _dial @returns {Promise<RpcConnection>} */

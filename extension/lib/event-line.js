@@ -36,17 +36,18 @@ function shorten(value, longest) {
 }
 
 /**
- * The line of an update of the assistant's message, without what the releases of pi add to it (`partial`, `message`).
- * @param {{ type: string, contentIndex?: number, delta?: string, content?: string, toolCall?: any }} update
+ * The line of an update of the assistant's message, without the message so far (`partial`, `message`).
+ * @param {{ type: string, contentIndex?: number, delta?: string, partial?: unknown, message?: unknown }} update
  */
 export function updateLine(update) {
   const { type, contentIndex = 0, delta } = update;
   if (typeof delta === "string") {
     // The hot path: the same text as below, with one call of stringify for the only part that needs it.
-    return `{"type":"message_update","assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":${JSON.stringify(delta)}}}\n`;
+    const head = `{"type":"message_update","assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":`;
+    return `${head}${JSON.stringify(delta)}}}\n`;
   }
-  const { content, toolCall } = update;
-  return eventLine({ type: "message_update", assistantMessageEvent: { type, contentIndex, content, toolCall } });
+  const { partial, message, ...rest } = update;
+  return eventLine({ type: "message_update", assistantMessageEvent: rest });
 }
 
 /** Updates that a slow daemon may miss: `message_end` has the whole text. */

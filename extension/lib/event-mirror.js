@@ -113,7 +113,8 @@ function mirrorCompaction(pi, session, clock, send) {
   });
   pi.on("session_compact", (event) => {
     const { summary, firstKeptEntryId, tokensBefore } = event.compactionEntry ?? {};
-    end({ reason: event.reason, result: { summary, firstKeptEntryId, tokensBefore }, aborted: false, willRetry: event.willRetry ?? false });
+    const result = { summary, firstKeptEntryId, tokensBefore };
+    end({ reason: event.reason, result, aborted: false, willRetry: event.willRetry ?? false });
   });
   pi.on("agent_start", () => end({ aborted: true, willRetry: false }));
 }

@@ -18,17 +18,14 @@ export class Footer {
   #cancelLoss;
   #session;
   #clock;
-  #settings;
 
   /**
    * @param {import("./attached-session.js").AttachedSession} session
    * @param {import("./clock.js").Clock} clock
-   * @param {() => import("./settings.js").Settings} settings
    */
-  constructor(session, clock, settings) {
+  constructor(session, clock) {
     this.#session = session;
     this.#clock = clock;
-    this.#settings = settings;
     session.observe((state) => this.#changed(state));
   }
 
@@ -44,10 +41,10 @@ export class Footer {
 
   show() {
     if (!this.#session.isEntered) return;
-    const text = this.#settings().showStatus ? this.text() : undefined;
+    const text = this.#session.settings.isOn("showStatus") ? this.text() : undefined;
     if (text === this.#shown) return;
     this.#shown = text;
-    this.#session.context().ui.setStatus(key, text);
+    this.#session.withInterface((ui) => ui.setStatus(key, text));
   }
 
   text() {
@@ -70,13 +67,14 @@ export class Footer {
       this.#cancelLoss?.();
       this.#cancelLoss = undefined;
       if (this.#isLossAnnounced) this.#announce("pi-relay: the daemon is back; chats can follow this session again.", "info");
-      else if (!this.#hasConnected && this.#settings().notifyOnStart) this.#announce(`pi-relay: ${this.text()}.`, "info");
+      else if (!this.#hasConnected && this.#session.settings.isOn("notifyOnStart")) this.#announce(`pi-relay: ${this.text()}.`, "info");
       this.#isLossAnnounced = false;
       this.#hasConnected = true;
     } else if (state === "away" && this.#hasConnected && !this.#cancelLoss && !this.#isLossAnnounced) {
       this.#cancelLoss = this.#clock.after(grace, () => {
         this.#cancelLoss = undefined;
-        this.#isLossAnnounced = this.#announce("pi-relay: the daemon is gone; chats cannot follow this session until it is back.", "warning");
+        const text = "pi-relay: the daemon is gone; chats cannot follow this session until it is back.";
+        this.#isLossAnnounced = this.#announce(text, "warning");
       });
     } else if (state === "stopped") {
       this.#cancelLoss?.();
@@ -94,7 +92,7 @@ export class Footer {
     const now = this.#clock.now();
     if (!this.#session.isEntered || now - (this.#announced.get(kind) ?? -Infinity) < announcementInterval) return false;
     this.#announced.set(kind, now);
-    this.#session.context().ui.notify(text, kind);
+    this.#session.withInterface((ui) => ui.notify(text, kind));
     return true;
   }
 }

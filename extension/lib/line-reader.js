@@ -1,6 +1,6 @@
 const newline = 10;
 
-/** Cuts a stream of bytes into lines, each ended by `\n`, and skips a line that is too long. */
+/** Cuts a stream of bytes into lines, each ended by `\n`, and skips those that are empty or too long. */
 export class LineReader {
   /** @type {Buffer[]} */
   #parts = [];
@@ -52,7 +52,6 @@ export class LineReader {
     if (wasSkipped) return this.#onTooLong();
     const only = parts.length === 1 ? parts[0] : undefined;
     const line = (only ?? Buffer.concat(parts)).toString("utf8");
-    const text = line.endsWith("\r") ? line.slice(0, -1) : line;
-    if (text !== "") this.#onLine(text);
+    if (line !== "" && line !== "\r") this.#onLine(line);
   }
 }

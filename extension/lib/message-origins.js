@@ -6,7 +6,13 @@ const maximumExpected = 200;
  * @typedef {{ source: "interactive" | "relay" | "extension", isCertain: boolean }} Origin
  *
  * `beginsRun`: it was given to pi while pi was idle. `accepted`: called when it shows that pi has it, perhaps more than once.
- * @typedef {{ source: "interactive" | "relay", text: string, behavior?: string, beginsRun?: boolean, accepted?: () => void }} Expected
+ * @typedef {{
+ *   source: "interactive" | "relay",
+ *   text: string,
+ *   behavior?: string,
+ *   beginsRun?: boolean,
+ *   accepted?: () => void,
+ * }} Expected
  */
 
 /** Remembers which messages the terminal and the daemon gave to pi, and tells where a message that a run takes came from. */
@@ -20,17 +26,14 @@ export class MessageOrigins {
   expect(message) {
     this.#expected.push(message);
     // A message of the daemon is never forgotten: its turn would count as one of the terminal.
-    if (this.#expected.length > maximumExpected) this.forget(this.#expected.find((one) => one.source === "interactive") ?? message);
+    if (this.#expected.length <= maximumExpected) return;
+    const typed = this.#expected.find((one) => one.source === "interactive");
+    if (typed) this.forget(typed);
   }
 
   /** @param {Expected} message */
   forget(message) {
     this.#expected = this.#expected.filter((one) => one !== message);
-  }
-
-  /** @param {string} text */
-  isExpectedFromRelay(text) {
-    return this.#expected.some((one) => one.source === "relay" && one.text === text);
   }
 
   /** A run begins. */
@@ -41,9 +44,9 @@ export class MessageOrigins {
   /**
    * Takes the message that a run has taken out of what is outstanding.
    *
-   * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that are typed in the terminal, so that no
-   * text is equal: such a message is of the terminal if anything of the terminal is outstanding. The origin is not certain where
-   * a message of the other source is outstanding that could be meant.
+   * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that
+   * are typed in the terminal, so that no text is equal: such a message is of the terminal if anything of the terminal is
+   * outstanding. The origin is not certain where a message of the other source is outstanding that could be meant.
    * @param {string} text
    * @returns {Origin}
    */

@@ -5,6 +5,7 @@ import { socketObstacle } from "./socket-path.js";
 
 /** The time for a command of `pi-relayd`, in milliseconds. */
 const programLimit = 60_000;
+const remedy = "; start it with: pi-relayd start --detach";
 /** The time for an answer that a command can do without, in milliseconds. */
 const shortLimit = 5_000;
 
@@ -12,17 +13,14 @@ const shortLimit = 5_000;
 export class PersonCommands {
   #pi;
   #session;
-  #problems;
 
   /**
    * @param {PiAPI} pi
    * @param {import("./attached-session.js").AttachedSession} session
-   * @param {() => string[]} problems of the settings
    */
-  constructor(pi, session, problems) {
+  constructor(pi, session) {
     this.#pi = pi;
     this.#session = session;
-    this.#problems = problems;
     this.#register("relay", "pi-relay: status, connect, sessions, approvals and more", (line) => this.#relay(line));
     this.#register("pidash", "Start, stop or restart pi-relayd", (line) => this.#pidash(line));
     this.#register("bridge:status", "Show how this session is connected to pi-relayd", async () => this.#localStatus());
@@ -59,7 +57,7 @@ export class PersonCommands {
 
   /** @param {string} text @param {"info" | "error"} kind */
   #show(text, kind) {
-    if (this.#session.isEntered) this.#session.context().ui.notify(text, kind);
+    this.#session.withInterface((ui) => ui.notify(text, kind));
   }
 
   /** @param {string} line */
@@ -67,7 +65,9 @@ export class PersonCommands {
     const [verb = "status", ...rest] = line.split(/\s+/).filter(Boolean);
     switch (verb) {
       case "status": return `${this.#localStatus()}${await this.#ifConnected("relay.status")}`;
-      case "connect": return rest.length === 0 ? this.#reconnect() : this.#ask("relay.connect", { messenger: rest[0], name: rest.slice(1).join(" ") || undefined });
+      case "connect":
+        if (rest.length === 0) return this.#reconnect();
+        return this.#ask("relay.connect", { messenger: rest[0], name: rest.slice(1).join(" ") || undefined });
       case "disconnect": return this.#disconnect();
       case "reconnect": return this.#reconnect();
       case "doctor": return `${this.#findings()}${await this.#ifConnected("relay.doctor")}`;
@@ -79,6 +79,7 @@ export class PersonCommands {
         return this.#ask("relay.untrust", { messenger: rest[0], user: rest[1] });
       case "send-file": return this.#sendFile(line.slice(verb.length).trim());
       case "restart": return this.#restart();
+      case "settings": return this.#session.settings.text;
       default: throw new Error(`there is no /relay ${verb}; there are: ${completions("relay", "")?.map((one) => one.value).join(", ")}`);
     }
   }
@@ -97,7 +98,10 @@ export class PersonCommands {
   #localStatus() {
     const { link, about, approvals } = this.#session;
     const lines = link.isConnected
-      ? [`connected to ${about?.machine} as ${about?.session.name} (${about?.session.id})`, `approvals: ${approvals?.enabled ? "on" : "off"}`]
+      ? [
+          `connected to ${about?.machine} as ${about?.session.name} (${about?.session.id})`,
+          `approvals: ${approvals?.enabled ? "on" : "off"}`,
+        ]
       : [link.state === "stopped" ? "disconnected" : `not connected: ${link.reason}`];
     return ["pi-relay:", ...lines, `socket: ${link.path}`].join("\n");
   }
@@ -118,7 +122,8 @@ export class PersonCommands {
 
   async #disconnect() {
     const said = await this.#ifConnected("relay.disconnect").catch((error) => `\n${error.message}`);
-    this.#session.link.stop("disconnected with /relay disconnect", { method: "session.detach", params: { reason: "disconnect" } });
+    const farewell = { method: "session.detach", params: { reason: "disconnect" } };
+    this.#session.link.stop("disconnected with /relay disconnect", farewell);
     return `This session is disconnected until /relay connect.${said}`;
   }
 
@@ -148,8 +153,8 @@ export class PersonCommands {
     const obstacle = state === "connected" ? undefined : socketObstacle(path);
     const findings = [
       `pi-relay extension ${version}, Node ${process.version}`,
-      obstacle ? `✖ ${obstacle.text}${obstacle.missing ? "; start it with: pi-relayd start --detach" : ""}` : `✔ there is a socket: ${path}`,
-      ...this.#problems().map((one) => `✖ ${one}`),
+      obstacle ? `✖ ${obstacle.text}${obstacle.missing ? remedy : ""}` : `✔ there is a socket: ${path}`,
+      ...this.#session.settings.problems.map((one) => `✖ ${one}`),
     ];
     return findings.join("\n");
   }

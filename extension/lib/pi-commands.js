@@ -184,7 +184,13 @@ export class PiCommands {
       assistantMessages: count("assistant"),
       toolResults: count("toolResult"),
       totalMessages: messages.length,
-      tokens: { input: sum("input"), output: sum("output"), cacheRead: sum("cacheRead"), cacheWrite: sum("cacheWrite"), total: sum("totalTokens") },
+      tokens: {
+        input: sum("input"),
+        output: sum("output"),
+        cacheRead: sum("cacheRead"),
+        cacheWrite: sum("cacheWrite"),
+        total: sum("totalTokens"),
+      },
       cost: usages.reduce((total, one) => total + (Number(one.cost?.total) || 0), 0),
       contextUsage: ctx.getContextUsage?.(),
     };

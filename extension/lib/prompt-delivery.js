@@ -53,7 +53,8 @@ export class PromptDelivery {
   async #give(text, images, behavior, accepted) {
     const wasIdle = this.#session.context().isIdle();
     if (this.#session.isCompacting) throw new Error("pi is compacting the session; send it again afterwards");
-    const message = /** @type {import("./message-origins.js").Expected} */ ({ source: "relay", text, behavior, beginsRun: wasIdle });
+    /** @type {import("./message-origins.js").Expected} */
+    const message = { source: "relay", text, behavior, beginsRun: wasIdle };
     let cancelLimit = () => {};
     try {
       await /** @type {Promise<void>} */ (

@@ -5,7 +5,7 @@ const maximumJunkLines = 20;
 let lastId = 0;
 
 /** Codes of JSON-RPC errors. */
-const errorCodes = { methodNotFound: -32601, invalidParams: -32602 };
+const errorCodes = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602 };
 
 /** An error that the daemon answered. */
 export class DaemonError extends Error {
@@ -45,7 +45,7 @@ export class RpcConnection {
     this.#receiver = receiver;
     this.#lines = new LineSocket(socket, maximumLine, {
       line: (text) => this.#receive(text),
-      tooLong: () => this.#countJunk(),
+      tooLong: () => this.#refuseLongLine(),
       closed: (reason) => {
         for (const id of [...this.#waiting.keys()]) this.#settle(id)?.reject(new NoAnswer(reason));
         receiver.closed(reason);
@@ -114,6 +114,12 @@ export class RpcConnection {
     this.#waiting.delete(id);
     one?.settle();
     return one;
+  }
+
+  /** The id of a line that was skipped is not known. */
+  #refuseLongLine() {
+    this.#send({ id: null, error: { code: errorCodes.invalidRequest, message: "a line was longer than 1 MiB, and was skipped" } });
+    this.#countJunk();
   }
 
   #countJunk() {

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { gitBranch } from "./git-branch.js";
 
 /**
- * What the daemon shows of a session. `session` stays the same when pi is started again with the same session.
+ * The facts of a session that the daemon shows. `session` stays the same when pi is started again with the same session.
  * @param {PiAPI} pi
  * @param {PiContext} ctx
  */

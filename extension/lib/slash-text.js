@@ -5,14 +5,17 @@ import { fillTemplate, withoutFrontMatter } from "./template-text.js";
 
 /** Commands of pi's own terminal, which mean nothing to an extension. */
 const terminalCommands = new Set(
-  "settings model scoped-models export import share copy changelog hotkeys fork clone tree trust login logout new resume reload quit exit session"
-    .split(" "),
+  (
+    "settings model scoped-models export import share copy changelog hotkeys fork clone tree trust login logout new resume " +
+    "reload quit exit session"
+  ).split(" "),
 );
 
 /**
  * `text`: give it to the model, and call `accepted` when pi has it. `extension`: a command of an extension, which pi has to run.
  * `own`: a command of this extension. `compact`, `name`: pi's commands that an extension can carry out.
- * @typedef {{ kind: "text", text: string, accepted?: () => void } | { kind: "extension" | "own" | "compact" | "name", name: string, line: string }} Meaning
+ * @typedef {{ kind: "text", text: string, accepted?: () => void }
+ *   | { kind: "extension" | "own" | "compact" | "name", name: string, line: string }} Meaning
  */
 
 /** Finds what a message that begins with `/` means in this session: pi gives the text of an extension to the model unread. */
@@ -80,7 +83,7 @@ export function isOwn(name) {
 }
 
 /**
- * Whether a command is of use to a chat: those of this extension are for the person at the terminal, but for two.
+ * Tells whether a command is of use to a chat: those of this extension are for the person at the terminal, but for two.
  * @param {string} name
  */
 export function worksInChat(name) {

@@ -1,15 +1,26 @@
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
+/** Longest path of a Unix socket, in bytes. */
+const MAXIMUM_SOCKET_PATH = 107;
+
 /**
- * The path of the daemon's control socket: `PI_RELAY_SOCKET`, or `run/control.sock` in the daemon's home.
+ * The path of the daemon's control socket: `PI_RELAY_SOCKET`, or `run/control.sock` in the daemon's home. Where that is too long for
+ * a socket, `run/control.path` names another.
  * @param {Record<string, string | undefined>} env
  */
 export function socketPath(env) {
   if (env.PI_RELAY_SOCKET) return env.PI_RELAY_SOCKET;
   const home = env.PI_RELAY_HOME ? resolve(env.PI_RELAY_HOME) : join(env.HOME || homedir(), ".pi/agent/relay");
-  return join(home, "run/control.sock");
+  const path = join(home, "run/control.sock");
+  if (Buffer.byteLength(path) <= MAXIMUM_SOCKET_PATH) return path;
+  try {
+    return readFileSync(join(home, "run/control.path"), "utf8").trim();
+  } catch {
+    // The daemon writes it at its start: until then nothing listens.
+    return path;
+  }
 }
 
 /**

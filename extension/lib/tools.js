@@ -40,7 +40,8 @@ export function registerTools(pi, session) {
   const send = {
     label: "Send to chat",
     description:
-      "Send a text to the person who asked for this turn, in the chat where they asked. Use it for something they should see before the turn ends. The final answer is sent by itself.",
+      "Send a text to the person who asked for this turn, in the chat where they asked. " +
+      "Use it for something they should see before the turn ends. The final answer is sent by itself.",
     parameters: object({ text: text("The text, as Markdown") }, ["text"]),
     /** @type {PiTool["execute"]} */
     async execute(_, parameters, signal) {
@@ -56,9 +57,13 @@ export function registerTools(pi, session) {
     name: "relay_send_file",
     label: "Send a file to chat",
     description:
-      "Send a file of the workspace to the person who asked for this turn. The path is relative to the working directory; hidden files, links that lead out of it and large files are refused.",
+      "Send a file of the workspace to the person who asked for this turn. The path is relative to the working directory; " +
+      "hidden files, links that lead out of it and large files are refused.",
     promptSnippet: "Send a file of the workspace to the person in chat",
-    parameters: object({ path: text("Path relative to the working directory"), caption: text("A text that is shown with the file") }, ["path"]),
+    parameters: object(
+      { path: text("Path relative to the working directory"), caption: text("A text that is shown with the file") },
+      ["path"],
+    ),
     async execute(_, parameters, signal) {
       const path = String(parameters.path ?? "").replace(/^@/, "");
       const caption = parameters.caption === undefined ? undefined : String(parameters.caption);
@@ -71,7 +76,8 @@ export function registerTools(pi, session) {
     name: "ask_user",
     label: "Ask the person",
     description:
-      "Ask the person a question and wait for the answer. Give options where there are sensible ones; allowText lets them answer in their own words. Without options they type an answer.",
+      "Ask the person a question and wait for the answer. Give options where there are sensible ones; " +
+      "allowText lets them answer in their own words. Without options they type an answer.",
     promptSnippet: "Ask the person a question and wait for the answer",
     parameters: object(
       {
@@ -87,8 +93,8 @@ export function registerTools(pi, session) {
     ),
     async execute(_, parameters, signal, __, ctx) {
       const question = questionOf(parameters);
-      const outcome =
-        session instanceof AttachedSession ? await askEverywhere(session, ctx, question, signal) : await askHere(ctx, question, signal);
+      const isAttached = session instanceof AttachedSession;
+      const outcome = await (isAttached ? askEverywhere(session, ctx, question, signal) : askHere(ctx, question, signal));
       if ("cancelled" in outcome) return result(`There is no answer: ${outcome.cancelled}.`, { cancelled: outcome.cancelled });
       return result(outcome.answer, { answer: outcome.answer });
     },
@@ -98,7 +104,8 @@ export function registerTools(pi, session) {
     name: "spawn_session",
     label: "Start a session",
     description:
-      "Start another pi session that works on its own and reports to the person in chat. Only folders that the person has allowed can be used.",
+      "Start another pi session that works on its own and reports to the person in chat. " +
+      "Only folders that the person has allowed can be used.",
     promptSnippet: "Start another pi session that works on its own",
     parameters: object(
       {
@@ -110,8 +117,8 @@ export function registerTools(pi, session) {
     ),
     async execute(_, parameters, signal, __, ctx) {
       const cwd = String(parameters.cwd ?? "").replace(/^~(?=\/|$)/, homedir());
-      const request = { directory: resolve(ctx.cwd, cwd), name: parameters.name, task: parameters.task };
-      const { session: started } = (await ask("extension.spawn", request, signal)) ?? {};
+      const { name, task } = parameters;
+      const { session: started } = (await ask("extension.spawn", { directory: resolve(ctx.cwd, cwd), name, task }, signal)) ?? {};
       return result(`Started session ${started?.name ?? ""} (${started?.id ?? "no id"}).`, { session: started });
     },
   });

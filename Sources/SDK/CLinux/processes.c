@@ -64,6 +64,24 @@ int relay_process_is_marked(pid_t pid, const char *marker) {
     return found;
 }
 
+int relay_process_variable(pid_t pid, const char *name, char *value, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return 0;
+    char *entry = NULL;
+    size_t capacity = 0, length = strlen(name);
+    int found = 0;
+    while (!found && getdelim(&entry, &capacity, 0, file) > 0) {
+        if (strncmp(entry, name, length) != 0 || entry[length] != '=' || strlen(entry + length + 1) >= size) continue;
+        strcpy(value, entry + length + 1);
+        found = 1;
+    }
+    free(entry);
+    fclose(file);
+    return found;
+}
+
 static int has_pipe(pid_t pid) {
     for (int fd = 0; fd <= 2; fd++) {
         char path[64];

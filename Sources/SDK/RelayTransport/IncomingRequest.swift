@@ -20,6 +20,9 @@ package final class IncomingRequest: Sendable {
     fail(WireError(.internalError, "the request was not handled"))
   }
 
+  /// The length of its line in bytes.
+  package var size: Int { line.count }
+
   /// The parameters, or a `WireError` fit to be the answer.
   package func params<Params: WireRequest>(_ type: Params.Type) throws(WireError) -> Params {
     do {

@@ -40,16 +40,26 @@ package final class JSONRPCConnection: Sendable {
   private let outbox: Outbox
   private let limits: TimeLimits<Int64>
   private let violation: @Sendable (ProtocolViolation) -> Void
+  private let notified: (@Sendable (String, [UInt8]) -> Void)?
+  private let answersUnreadable: Bool
   private let reader: Locked<LineReader?> = Locked(nil)
 
   /// Takes over both descriptors.
+  ///
+  /// - Parameters:
+  ///   - answersUnreadable: answers a line that is too long, or none of the protocol, with an error without an id.
+  ///   - notified: takes the method and the line of a notification; called on the loop's thread. Without it none is
+  ///     expected.
   package init(
     input: Int32, output: Int32, clock: any Clock<Duration> = LoopClock.shared,
     maximumLineLength: Int = ProtocolLimits.maximumLineLength, held: [UInt8] = [], nextID: Int64 = 1,
+    answersUnreadable: Bool = false, notified: (@Sendable (String, [UInt8]) -> Void)? = nil,
     violation: @escaping @Sendable (ProtocolViolation) -> Void = { _ in }
   ) {
     now = clock.reading
     self.violation = violation
+    self.notified = notified
+    self.answersUnreadable = answersUnreadable
     let state = state
     state.withLock { $0.outgoing = OutgoingRequests(nextID: nextID) }
     limits = TimeLimits(clock: clock) { id in
@@ -96,6 +106,25 @@ package final class JSONRPCConnection: Sendable {
       // Far from what this program may have asked last: a late answer must not be taken for another's.
       return Snapshot(input: input, output: output, nextID: state.outgoing.nextID + Self.idsSkipped, held: held)
     }
+  }
+
+  /// Gives the connection to another protocol, and ends without closing it for the other side.
+  ///
+  /// - Returns: descriptors that the caller owns, and the beginning of what comes next; `nil` while a request of either side is
+  ///   open, or output waits to be written.
+  package func handOver() async -> (input: Int32, output: Int32, held: [UInt8])? {
+    guard let held = await hold() else {
+      resume()
+      return nil
+    }
+    defer { close() }
+    let input = fcntl(held.input, F_DUPFD_CLOEXEC, 3)
+    let output = fcntl(held.output, F_DUPFD_CLOEXEC, 3)
+    guard input >= 0, output >= 0 else {
+      for descriptor in [input, output] where descriptor >= 0 { _ = Glibc.close(descriptor) }
+      return nil
+    }
+    return (input, output, held.held)
   }
 
   package static let idsSkipped: Int64 = 1_000_000
@@ -188,6 +217,14 @@ package final class JSONRPCConnection: Sendable {
     try outbox.send(Array(#"{"jsonrpc":"2.0","method":"\#(method)","params":{}}"#.utf8) + [0x0A])
   }
 
+  /// Sends a notification, which has no answer.
+  package func notify(_ method: String, _ params: some Encodable) throws {
+    try outbox.send(JSONCoding.encode(NotificationLine(method: method, params: params)) + [0x0A])
+  }
+
+  /// Bytes that the other side has not read yet.
+  package var unreadBytes: Int { outbox.waitingBytes }
+
   /// The waiter no longer waits.
   private func abandon(_ id: Int64) {
     limits.remove(id)
@@ -227,7 +264,9 @@ package final class JSONRPCConnection: Sendable {
     markHeard()
     switch framed {
     case .line(let bytes): takeLine(bytes)
-    case .tooLong(let length), .dismissed(let length): violation(.tooLong(bytes: length))
+    case .tooLong(let length), .dismissed(let length):
+      violation(.tooLong(bytes: length))
+      refuseUnreadable(WireError(.invalidRequest, "a line of \(ByteCount(length)) is too long"))
     case .unfinished(let bytes): violation(.unfinished(bytes: bytes.count))
     }
   }
@@ -235,11 +274,12 @@ package final class JSONRPCConnection: Sendable {
   private func takeLine(_ bytes: UnsafeRawBufferPointer) {
     guard let envelope = Envelope(bytes) else {
       violation(.notProtocol(beginning: String(decoding: bytes.prefix(200), as: UTF8.self)))
-      return
+      return refuseUnreadable(WireError(.parseError, "the line is no JSON-RPC message"))
     }
     switch envelope.kind {
     case .request(let id, let method): takeRequest(id, method, bytes)
-    case .notification(let method): violation(.ignoredNotification(method))
+    case .notification(let method):
+      if let notified { notified(method, Array(bytes)) } else { violation(.ignoredNotification(method)) }
     case .result(let id):
       if let waiter = waiter(for: id) { waiter.resume(returning: Array(bytes)) }
     case .failure(let id):
@@ -289,6 +329,12 @@ package final class JSONRPCConnection: Sendable {
     write(line, for: id)
   }
 
+  private func refuseUnreadable(_ error: WireError) {
+    guard answersUnreadable else { return }
+    // As with answers: where the connection has ended, its reader says so.
+    if let line = try? JSONCoding.encode(FailureLine(id: nil, error: error)) { try? outbox.send(line + [0x0A]) }
+  }
+
   private func write(_ line: some Encodable, for id: RequestID) {
     let bytes: [UInt8]
     do {
@@ -300,4 +346,10 @@ package final class JSONRPCConnection: Sendable {
     // An answer that cannot be delivered has nobody to be reported to: the connection has ended, and its reader says so.
     try? outbox.send(bytes)
   }
+}
+
+private struct NotificationLine<Params: Encodable>: Encodable {
+  let jsonrpc = "2.0"
+  let method: String
+  let params: Params
 }

@@ -38,6 +38,8 @@ public struct WireError: Error, Codable, Sendable, Equatable, CustomStringConver
     public static let configuration = Code(rawValue: -32002)
     /// This connection may not do that.
     public static let forbidden = Code(rawValue: -32003)
+    /// There is nobody whom the request could reach now.
+    package static let unavailable = Code(rawValue: -32004)
   }
 }
 

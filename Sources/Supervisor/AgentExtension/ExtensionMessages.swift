@@ -116,10 +116,13 @@ package struct ExtensionApprove: WireRequest, Equatable {
     package var decision: Decision
     /// The reason of a denial, in words for the agent.
     package var reason: String?
+    /// The name of the person who decided, or whose grant it is; `nil` where the rules decided.
+    package var by: String?
 
-    package init(decision: Decision, reason: String? = nil) {
+    package init(decision: Decision, reason: String? = nil, by person: String? = nil) {
       self.decision = decision
       self.reason = reason
+      by = person
     }
   }
 

@@ -7,6 +7,8 @@ package struct AgentExecutable: Codable, Sendable, Equatable {
   package var version: String?
   /// It takes `--session-id`; older releases take `--session FILE`.
   package var takesSessionID: Bool
+  /// It takes `--extension`; `nil` in what an earlier version has handed over.
+  package var takesExtensions: Bool?
   package var isDemo: Bool
   /// Why the demo agent is used, and what to do about it.
   package var demoReason: String?
@@ -64,7 +66,7 @@ package struct AgentLocator: Sendable {
     let version = await run(path, ["--version"]).output.last
     let program = AgentExecutable(
       path: path, version: version, takesSessionID: help.output.contains { $0.contains("--session-id") },
-      isDemo: false)
+      takesExtensions: help.output.contains { $0.contains("--extension") }, isDemo: false)
     if configured == nil, let problem = await modelProblem(path) { return try demo(problem) }
     return program
   }

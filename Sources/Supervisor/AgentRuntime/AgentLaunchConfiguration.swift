@@ -16,10 +16,12 @@ package struct AgentLaunchConfiguration {
 
   /// - Parameters:
   ///   - memory: where the session is kept, if not where pi keeps all.
+  ///   - extensionFolder: the extension that pi is to run with.
+  ///   - hasApprovals: the extension submits tool calls.
   ///   - inherited: the environment that the agent's is made of.
   package init(
     program: AgentExecutable, pi: Config.Pi, id: String, model: String?, directory: String,
-    memory: TranscriptRetention?,
+    memory: TranscriptRetention?, extensionFolder: String? = nil, hasApprovals: Bool = false,
     home: HomeDirectory, inherited: [String: String]
   ) {
     self.directory = directory
@@ -30,6 +32,11 @@ package struct AgentLaunchConfiguration {
     if let memory, program.takesSessionID { arguments += ["--session-dir", memory.folder] }
     if let provider = pi.provider { arguments += ["--provider", provider] }
     if let model { arguments += ["--model", model] }
+    if let extensionFolder, program.takesExtensions == true {
+      arguments += ["--extension", extensionFolder]
+      environment["PI_RELAY_SOCKET"] = home.socket
+      if !hasApprovals { environment["PI_RELAY_APPROVALS"] = "off" }
+    }
     // The demo keeps its sessions out of pi's own folder.
     if program.isDemo { environment["PI_CODING_AGENT_DIR"] = "\(home.state)/demo-agent" }
     self.arguments = arguments + pi.arguments

@@ -1,3 +1,4 @@
+internal import Glibc
 package import PiRPC
 package import ProcessSupervision
 package import RelayConcurrency
@@ -7,7 +8,7 @@ internal import RelayWire
 
 /// The connection to one pi process: its events in order, and commands that are answered by id.
 package final class PiConnection: Sendable {
-  package let child: ChildProcess
+  package let process: AgentProcess
   package let incoming: Mailbox<Incoming>
   /// Closed when nothing of this process is left, its own children included: the next one of the session may start.
   package let aftermath = Mailbox<Void>()
@@ -16,7 +17,7 @@ package final class PiConnection: Sendable {
   private let clock: any Clock<Duration>
   private let requests: Locked<PendingRequests<CheckedContinuation<PiResponse, any Error>>>
   private let stream: Locked<PiStream>
-  private let readers = Locked<(output: LineReader, errors: LineReader)?>(nil)
+  private let readers = Locked<(output: LineReader, errors: LineReader?)?>(nil)
   private let noise: @Sendable (String) -> Void
   private let excerpt: Locked<ErrorExcerpt>
   /// Closed when standard error has been read to its end; nil from then on.
@@ -37,8 +38,21 @@ package final class PiConnection: Sendable {
     clock: any Clock<Duration>, text: @escaping @Sendable (String) -> Void
   ) throws {
     let (child, pipes) = try ChildProcess.spawn(request, guardian: guardian)
-    self.init(child, pipes, PiStream(wantsToolImages: wantsToolImages), log: log, clock: clock, text: text)
+    self.init(.child(child), pipes, PiStream(wantsToolImages: wantsToolImages), log: log, clock: clock, text: text)
     try start()
+  }
+
+  /// Talks to a pi that a person has started, over the two descriptors of its connection, which it takes over. `start` begins
+  /// to read.
+  ///
+  /// - Parameter held: the beginning of a line that another reader of the connection has read.
+  package convenience init(
+    attached process: AttachedProcess, input: Int32, output: Int32, held: [UInt8], log: LogFile, wantsToolImages: Bool,
+    clock: any Clock<Duration>, text: @escaping @Sendable (String) -> Void
+  ) {
+    self.init(
+      .attached(process), ChildProcess.Pipes(input: input, output: output, error: -1),
+      PiStream(wantsToolImages: wantsToolImages), held: held, log: log, clock: clock, text: text)
   }
 
   /// Continues with a pi process that the predecessor of this process has held. `start` begins to read.
@@ -47,18 +61,18 @@ package final class PiConnection: Sendable {
     text: @escaping @Sendable (String) -> Void
   ) throws {
     self.init(
-      try ChildProcess.adopt(handover.child, guardian: guardian),
+      .child(try ChildProcess.adopt(handover.child, guardian: guardian)),
       ChildProcess.Pipes(input: handover.input, output: handover.output, error: handover.error),
       PiStream(handover.dialect, wantsToolImages: wantsToolImages), held: handover.held,
       heldErrors: handover.heldErrors, nextID: handover.nextID, log: log, clock: clock, text: text)
   }
 
   private init(
-    _ child: ChildProcess, _ pipes: ChildProcess.Pipes, _ stream: PiStream, held: [UInt8] = [],
+    _ process: AgentProcess, _ pipes: ChildProcess.Pipes, _ stream: PiStream, held: [UInt8] = [],
     heldErrors: [UInt8] = [], nextID: Int = 1, log: LogFile, clock: any Clock<Duration>,
     text: @escaping @Sendable (String) -> Void
   ) {
-    self.child = child
+    self.process = process
     self.clock = clock
     self.text = text
     now = clock.reading
@@ -80,6 +94,11 @@ package final class PiConnection: Sendable {
         chunk: { [weak self] in self?.take($0, &$1) },
         rest: { [weak self] in self?.takeRest($0) },
         end: { [weak self] in self?.end() }))
+    guard pipes.error >= 0 else {
+      waitingForErrors.withLock { $0 = nil }
+      readers.withLock { $0 = (reader, nil) }
+      return
+    }
     let errors = LineReader(
       descriptor: pipes.error, maximumLineLength: 64 * 1024, held: heldErrors, loop: .logs,
       handlers: .init(
@@ -105,11 +124,11 @@ package final class PiConnection: Sendable {
   /// Begins to read.
   package func start() throws {
     guard let (reader, errors) = readers.withLock({ $0 }) else { return }
-    try errors.start()
+    try errors?.start()
     try reader.start()
-    child.onExit { _ in
+    process.onExit { _ in
       reader.closeAfterDraining()
-      errors.closeAfterDraining()
+      errors?.closeAfterDraining()
     }
   }
 
@@ -117,14 +136,14 @@ package final class PiConnection: Sendable {
   ///
   /// - Returns: `nil` while a command is unanswered, output waits to be written, or input waits to be handled.
   package func hold() async -> Snapshot? {
-    guard let (reader, errors) = readers.withLock({ $0 }), !child.hasEnded,
+    guard let (reader, errors) = readers.withLock({ $0 }), let errors, let child = process.handover, !process.hasEnded,
       let (output, held) = await reader.hold(), let (error, heldErrors) = await errors.hold(),
       let input = outbox.idleDescriptor, let dialect = stream.withLock({ $0.dialect }), incoming.isAwaited
     else { return nil }
     return requests.withLock { requests in
       guard !requests.hasEnded, requests.isEmpty else { return nil }
       return Snapshot(
-        child: child.handover, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
+        child: child, input: input, output: output, error: error, held: held, heldErrors: heldErrors,
         nextID: requests.nextID + Int(JSONRPCConnection.idsSkipped), dialect: dialect)
     }
   }
@@ -132,7 +151,7 @@ package final class PiConnection: Sendable {
   package func resume() {
     guard let (reader, errors) = readers.withLock({ $0 }) else { return }
     reader.resume()
-    errors.resume()
+    errors?.resume()
   }
 
   /// True once pi's output has ended. Its exit may be heard of a moment later.
@@ -229,9 +248,20 @@ package final class PiConnection: Sendable {
   @discardableResult
   package func stop(grace: Duration = .seconds(3)) async -> TerminationStatus {
     outbox.finish()
-    let exit = await child.tearDown([.wait(grace), .terminate(then: .seconds(2))], clock: clock)
-    readers.withLock { $0 }?.output.close()
+    let output = readers.withLock { $0 }?.output
+    // A person's own pi stays: only the connection ends.
+    if case .attached = process { output?.close() }
+    let exit = await process.tearDown([.wait(grace), .terminate(then: .seconds(2))], clock: clock)
+    output?.close()
     return exit
+  }
+
+  /// Ends a pi that does not do what it should: at once, without a word.
+  package func kill() {
+    switch process {
+    case .child(let child): child.signal(SIGKILL)
+    case .attached: readers.withLock { $0 }?.output.close()
+    }
   }
 
   // MARK: - Only on the loop's thread
@@ -298,6 +328,7 @@ package final class PiConnection: Sendable {
   private func end() {
     let waiting = requests.withLock { $0.end() }
     outbox.abandon()
+    if case .attached(let process) = process { process.noteEnd() }
     incoming.post(.end)
     incoming.close()
     for waiter in waiting { waiter.resume(throwing: PiError.ended) }

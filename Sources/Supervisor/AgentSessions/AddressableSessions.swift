@@ -1,10 +1,11 @@
 package import RelayModel
 internal import RelayStore
 
-/// The sessions that one conversation may address: lists, choices, completions and the bot's activity know no others.
+/// The sessions that one conversation may address: lists, choices, completions and the bot's activity show no others.
 ///
 /// Everybody who is admitted may address a working session. An assistant's session belongs to the conversation that began
-/// it, and nobody else is told that it exists; only the local terminal, whose user owns the daemon, may address all.
+/// it, and nobody else is told that it exists; only the local terminal and programs, whose user owns the daemon, may
+/// address all.
 package struct AddressableSessions {
   /// In the order they were made; a session's number is its place here.
   package let sessions: [SessionListing]
@@ -29,7 +30,7 @@ package struct AddressableSessions {
   static func permits(_ role: SessionRole?, _ home: ConversationKey?, to conversation: ConversationKey?) -> Bool {
     guard role != nil else { return true }
     guard let conversation else { return false }
-    return conversation == home || conversation.isLocalTerminal
+    return conversation == home || conversation.isLocalTerminal || conversation.isProgram
   }
 
   package func statuses() async -> [SessionStatus] { await sessions.statuses() }

@@ -24,7 +24,9 @@ struct AgentLauncher: Sendable {
   func launch(of program: AgentExecutable) -> AgentLaunchConfiguration {
     AgentLaunchConfiguration(
       program: program, pi: context.pi, id: context.record.id, model: model ?? context.pi.model,
-      directory: context.record.directory, memory: memory, home: dependencies.home,
+      directory: context.record.directory, memory: memory, extensionFolder: dependencies.extensionFolder,
+      hasApprovals: dependencies.hasApprovals,
+      home: dependencies.home,
       inherited: dependencies.environment)
   }
 
@@ -67,7 +69,15 @@ struct AgentLauncher: Sendable {
     }
   }
 
-  /// Continues with a process of the program before.
+  /// Talks to an agent that a person runs.
+  func attach(_ agent: AttachedAgent) -> PiConnection {
+    PiConnection(
+      attached: agent.process, input: agent.input, output: agent.output, held: agent.held, log: log,
+      wantsToolImages: context.record.wantsToolImages, clock: dependencies.timeSource.clock,
+      text: { [emit = context.emit] in emit(.text($0)) })
+  }
+
+  /// Continues with an agent process of this program's predecessor.
   func adopt(_ handover: PiConnection.Snapshot) throws -> PiConnection {
     try PiConnection(
       handover, guardian: dependencies.guardian, log: log, wantsToolImages: context.record.wantsToolImages,

@@ -79,7 +79,7 @@ struct RunWatch: Sendable {
     guard let run = session.current.run(generation), !run.started else { return false }
     guard !session.questions.hasDialogs, !run.isAnswered else { return true }
     session.logger.warning("pi took no message within \(limit.forPeople) and is ended")
-    connection.child.signal(SIGKILL)
+    connection.kill()
     return false
   }
 
@@ -147,9 +147,9 @@ struct RunWatch: Sendable {
     // The run may have ended by itself, and the next begun, while the answer was on its way.
     guard session.current.run(generation) != nil, session.connection === connection else { return }
     switch answer {
-    case .silence(.wait), .message, nil: break
+    case .silence(.wait), .message, .approval, nil: break
     case .silence(.stopRun): _ = await session.abort()
-    case .silence(.restartAgent): connection.child.signal(SIGKILL)
+    case .silence(.restartAgent): connection.kill()
     }
   }
 }

@@ -4,7 +4,7 @@ package import RelayModel
 internal import RelayWire
 internal import SessionStates
 
-// How a run ends: by itself, with the agent, or with the daemon; and what becomes of its message.
+// The end of a run, by itself, with the agent or with the daemon, and the end of its message.
 extension Session {
   /// The end of a run that was cut short.
   package func interruption(_ why: String) async -> RunEnd {

@@ -46,7 +46,7 @@ extension Session {
     case refused
     /// pi has not answered yet. The message stays with the run: it is taken into it, or waits when the run has ended.
     case unanswered
-    /// It was taken back meanwhile, and is not to go another way.
+    /// It was taken back meanwhile, and must not be given in another way.
     case withdrawn
   }
 
@@ -60,7 +60,7 @@ extension Session {
     else {
       return .refused
     }
-    // Should the daemon end before pi is seen to take it, nothing proves that it did or did not.
+    // If the daemon ends before pi is seen to take it, nothing proves whether pi did.
     var prompt = prompt
     guard let change = prompt.life.take(.steered)?.persist else { return .refused }
     do {
@@ -81,7 +81,7 @@ extension Session {
       }
       if isTaken { return .taken }
     } catch {
-      // An agent that has ended took nothing that was not heard of.
+      // If the agent took the message before it exited, its event has already been processed.
       if case .timedOut? = error as? PiError { return .unanswered }
     }
     // It may have been put back into the queue meanwhile.
@@ -100,6 +100,9 @@ extension Session {
     if let change = reaction?.persist { await advance(prompt.key, change) }
     return .refused
   }
+
+  /// The message that the agent works on; `nil` between runs, and in a run that was begun in a terminal.
+  package var messageAtWork: MessageKey? { current.run.flatMap { $0.isAccepted ? $0.prompt.key : nil } }
 
   /// `done` where the agent does not have the message yet.
   package func holds(_ key: MessageKey) -> MessageChange {

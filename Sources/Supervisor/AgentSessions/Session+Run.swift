@@ -20,7 +20,7 @@ extension Session {
     let watch = RunWatch(self)
     defer { watch.close() }
     return await withCheckedContinuation { continuation in
-      // It may have died while the message was being prepared.
+      // The agent may have exited while the message was being prepared.
       let isOver = current.hasReportedEnd
       current.awaitEnd(continuation)
       if isOver { return }
@@ -46,7 +46,7 @@ extension Session {
     } catch {
       guard error != .ended, current.run(generation) != nil else { return }
       logger.warning("a message could not be given to pi, which is ended: \(error)")
-      connection.child.signal(SIGKILL)
+      connection.kill()
     }
   }
 
@@ -92,6 +92,8 @@ extension Session {
     // An agent that was told to exit has been accounted for.
     guard agent.exited(connection) else { return }
     questions.withdrawDialogs("the agent has ended")
+    if isAttached { noteAbsence() }
+    questions.withdrawApprovals("the agent has ended")
     current.reportEnd(.died(exit, connection.lastError))
     wakes.post(())
   }
@@ -136,6 +138,7 @@ extension Session {
 
   private func report(_ event: PiEvent, _ connection: PiConnection) {
     switch event {
+    case .typed(let text): emit(.typed(text))
     case .messageEnd(let message) where message.role == "assistant": emit(.messageEnded(message))
     case .toolStart(let id, let name, let arguments): emit(.toolStarted(id: id, name: name, arguments: arguments))
     case .toolEnd(let id, let name, let failed, let images):

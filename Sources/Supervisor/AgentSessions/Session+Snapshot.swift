@@ -5,23 +5,27 @@ internal import RelayConcurrency
 internal import RelayModel
 internal import SessionStates
 
-// How a session passes from one program of this process to the next. What waits in its queue is found in the store.
+// The passage of a session from one program of this process to the next, which finds waiting messages in the store.
 extension Session {
   enum Hold: Sendable {
     /// It has no agent.
     case asleep
     case ready(SessionSnapshot)
-    /// It waits for a person's word on a message: the next program asks again, with another life of the agent, if it
+    /// It waits for a person's word on a message: the next program asks again, with another process of the agent, if it
     /// had one.
     case asking(ChildProcess.Snapshot?)
     case busy
   }
 
-  /// Hears nothing more of its agent until `resume`.
+  /// Stops listening to its agent until `resume`.
   func hold() async -> Hold {
     guard phase.isOpen else { return .busy }
+    // A person's own pi connects again by itself, to the next program.
+    if isAttached { return current.isNothing && queue.isEmpty ? .asleep : .busy }
     if agent.isLeaving { return .busy }
-    if questions.awaitsDecision { return queue.hasCompaction ? .busy : .asking(connection?.child.handover) }
+    if questions.awaitsDecision { return queue.hasCompaction ? .busy : .asking(connection?.process.handover) }
+    // The agent asks the next program again, or leaves it.
+    questions.withdrawApprovals("pi-relayd was upgraded")
     // The next program asks again if the agent stays silent.
     if let silence = questions.silence { questions.withdrawOwn(silence, "pi-relayd was upgraded") }
     guard let connection else {
@@ -43,13 +47,13 @@ extension Session {
   /// Idle, or in a run of which nothing but events is to come.
   private var isBetweenEvents: Bool {
     guard let run = current.run else { return isIdle }
-    // One whose turn has ended may be over within a moment, which only this program notices.
+    // A run whose turn has ended may be over within a moment, which only this program notices.
     return run.isAccepted && run.takesSteering && current.isEndAwaited && !queue.hasCompaction
   }
 
   func resume() { connection?.resume() }
 
-  /// Goes on with the agent of the program before. Before `work` begins.
+  /// Continues with the agent of this program's predecessor. Called before `work` begins.
   func adopt(_ handover: SessionSnapshot) async throws {
     let (connection, slot) = try await agent.adopt(handover, for: self)
     transcript.adopt(lastEntry: handover.lastLeaf)

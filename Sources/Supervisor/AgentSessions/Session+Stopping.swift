@@ -13,7 +13,7 @@ extension Session {
   /// Interrupts what the agent is doing. Waiting messages run next.
   package func abort() async -> StoppedWork {
     switch current.stop() {
-    case .nothing: return .nothing
+    case .nothing: return await abortInTerminal() ? .run : .nothing
     case .compaction:
       // pi has no command that interrupts a compaction. A process that ends in the middle leaves the session as it was.
       agent.cancelWait()
@@ -47,7 +47,7 @@ extension Session {
     } catch .timedOut {
       guard current.run(generation) != nil else { return }
       logger.warning("pi did not stop within \(Self.abortLimit.forPeople) and is ended")
-      connection.child.signal(SIGKILL)
+      connection.kill()
     } catch {
       // It has ended: the run has too.
     }
@@ -88,8 +88,9 @@ extension Session {
     // The run in progress still has to say how it ended.
     await waitForEndOfWork()
     do { try retention.memory?.forget() } catch {
-      logger.error("what was said could not be removed: \(error)")
+      logger.error("the transcript could not be removed: \(error)")
     }
+    emit(.closed)
   }
 
   private func waitForEndOfWork() async {
@@ -105,7 +106,7 @@ extension Session {
     }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)
-    questions.withdrawAllOwn("who was asked is gone")
+    questions.withdrawAllOwn("the terminal that was asked is gone")
   }
 
   // MARK: - The daemon
@@ -123,6 +124,7 @@ extension Session {
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)
     for case .compaction(let compaction) in queue.removeAll() { compaction.answer(nil) }
+    questions.withdrawApprovals("pi-relayd is stopping")
     questions.withdrawAllOwn("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
     agent.cancelWait()

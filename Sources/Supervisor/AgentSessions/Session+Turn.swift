@@ -17,6 +17,7 @@ extension Session {
     await forgetWhatIsOver(before: prompt)
     var turn = Turn(prompt)
     while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
+    questions.withdrawApprovals("the run is over")
   }
 
   /// Continues a turn that the process before this one began: its agent works.
@@ -28,6 +29,7 @@ extension Session {
     let event = await noted(await ending(), &turn)
     var next = await take(event, why: turn.why)
     while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
+    questions.withdrawApprovals("the run is over")
   }
 
   /// Feeds an event to the life of the message whose turn it is, and stores the stage that follows.
@@ -140,7 +142,7 @@ extension Session {
         return try await dependencies.store.advance(key, change, in: id)
       } catch {
         if !hasTold {
-          logger.error("a message is not given to the agent before that is stored: \(error)")
+          logger.error("a message waits until its dispatch can be stored: \(error)")
           emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true
@@ -179,7 +181,7 @@ extension Session {
     return await noted(await ending(), &turn)
   }
 
-  /// Steering messages that a dead agent was not seen to take wait again, unless nobody is to run them.
+  /// Steering messages that an exited agent was not seen to take wait again, unless the session is closed.
   private func noteDeath(_ why: String) async {
     if current.run?.prompt.life.evidence.interruption == .shuttingDown { return }
     let steering = current.run?.removeSteering() ?? []

@@ -11,7 +11,7 @@ internal import SessionStates
 extension Session {
   /// Runs until `close`.
   package func work() async {
-    // Of the program that this process was before.
+    // The run is one that this program's predecessor began.
     if current.run != nil { await resumeAdoptedRun() }
     if retention.mustForget { await beginAnew() }
     while phase.isOpen, !Task.isCancelled {
@@ -43,7 +43,7 @@ extension Session {
     }
   }
 
-  /// Nothing of what was said is known any more.
+  /// Clears the transcript: the next message begins a new one.
   private func beginAnew() async {
     retention.forgotten()
     await stopAgent()
@@ -52,7 +52,7 @@ extension Session {
       let memory = retention.memory
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try memory?.forget() }
     } catch {
-      logger.error("what was said could not be removed: \(error)")
+      logger.error("the transcript could not be removed: \(error)")
     }
   }
 

@@ -31,6 +31,8 @@ package actor Session {
   let questions: SessionQuestions
   var retention: RetentionState
   var notices = NoticeText()
+  /// Of a session whose agent a person runs.
+  var terminal = TerminalPresence()
   let wakes = Mailbox<Void>(merge: { _, _ in true })
   var workWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -58,6 +60,8 @@ package actor Session {
   package nonisolated var id: String { context.record.id }
   package nonisolated var directory: String { context.record.directory }
   package nonisolated var role: SessionRole? { context.record.role }
+  /// A person runs its agent in a terminal.
+  package nonisolated var isAttached: Bool { context.record.isAttached }
   /// The conversation that began it.
   nonisolated var home: ConversationKey? { context.record.home }
   nonisolated var settings: Config.Sessions { context.settings }
@@ -73,7 +77,7 @@ package actor Session {
   package func status() -> SessionStatus {
     SessionStatus(
       id: id, name: name, directory: directory, activity: agent.activity,
-      model: model.shown ?? model.chosen ?? pi.model, pid: connection?.child.pid, queued: queue.count,
+      model: model.shown ?? model.chosen ?? pi.model, pid: connection?.process.pid, queued: queue.count,
       openDialogs: questions.count, sessionFile: agent.facts.state?.sessionFile, restarts: agent.facts.restarts,
       isDemo: agent.facts.program?.isDemo ?? false)
   }
@@ -85,6 +89,9 @@ package actor Session {
     record.shownModel = model.shown
     return record
   }
+
+  /// As many messages wait as may.
+  package var isFull: Bool { queue.count >= settings.maximumQueued }
 
   package var isIdle: Bool { current.isNothing && agent.isIdle && queue.isEmpty }
   package var isBusy: Bool { !current.isNothing || agent.isCompacting || !queue.isEmpty }
@@ -99,9 +106,10 @@ package actor Session {
     _ = try? await connection.send(.setSessionName(new), within: pi.answerTimeout)
   }
 
-  /// Uses another model from the next run on: the idle agent is started anew with it. `set_model` would change the
+  /// Uses another model from the next run on: the idle agent is restarted with it. `set_model` would change the
   /// person's own settings.
   package func use(model new: String) async {
+    if isAttached { return await useInTerminal(model: new) }
     let isIdle = isIdle
     model.choose(new, isIdle: isIdle)
     emit(.nameOrModelChanged)
@@ -151,6 +159,7 @@ package actor Session {
     guard let leaving = agent.beginLeaving() else { return }
     let generation = current.generation
     questions.withdrawDialogs("the agent was ended")
+    questions.withdrawApprovals("the agent was ended")
     let exit = await leaving.process.stop()
     // Before those who wait for the slot are told that there is none.
     await leaving.slot.release()

@@ -32,7 +32,7 @@ final class SessionAgent {
   var isCompacting: Bool { state.isCompacting }
 
   /// A process that was told to exit and has not.
-  var isLeaving: Bool { if case .leaving(let process) = state { !process.child.hasEnded } else { false } }
+  var isLeaving: Bool { if case .leaving(let process) = state { !process.process.hasEnded } else { false } }
 
   // MARK: - Starting
 
@@ -48,7 +48,14 @@ final class SessionAgent {
   /// - Throws: `AgentUnavailable`, or the error that the person can act on.
   func connected(for session: isolated Session) async throws -> PiConnection {
     try session.requireOpen()
-    switch state.beginStart(SlotRequest(), hasEnded: { $0.child.hasEnded }) {
+    if context.record.isAttached {
+      guard let process, !process.process.hasEnded else {
+        throw AgentUnavailable(
+          description: "its pi in the terminal is not connected. It goes on when pi is back there.")
+      }
+      return process
+    }
+    switch state.beginStart(SlotRequest(), hasEnded: { $0.process.hasEnded }) {
     case .running(let connection): return connection
     case .wait(let request, let predecessor):
       // Its leftovers are found by the session's mark, which the next process carries too.
@@ -131,7 +138,7 @@ final class SessionAgent {
     do {
       guard try await context.dependencies.store.keepNotice(text) else { return }
     } catch {
-      context.logger.error("that people know of the demo agent could not be stored: \(error)")
+      context.logger.error("the notice about the demo agent could not be stored: \(error)")
     }
     context.emit(.notice(text))
   }
@@ -161,7 +168,7 @@ final class SessionAgent {
   /// configuration says so, and releases its slot.
   nonisolated(nonsending) func cleanUp(after connection: PiConnection, slot: AgentSlot) async -> TerminationStatus {
     context.dependencies.agentObserver?.ended(connection)
-    let exit = await connection.child.tearDown([.wait(.seconds(2))], clock: context.dependencies.timeSource.clock)
+    let exit = await connection.process.tearDown([.wait(.seconds(2))], clock: context.dependencies.timeSource.clock)
     if context.settings.leftovers == .kill, let guardian = context.dependencies.guardian {
       // Looks at every process there is: not on the loop.
       await withTaskExecutorPreference(globalConcurrentExecutor) { [marker = context.marker] in
@@ -212,6 +219,17 @@ final class SessionAgent {
     do { program = try await context.dependencies.agents.program() } catch { return false }
     let launch = launcher(session).launch(of: program)
     return await withTaskExecutorPreference(globalConcurrentExecutor) { launch.hasSavedNothing }
+  }
+
+  // MARK: - Attached
+
+  /// Goes on with an agent that a person runs.
+  func attach(_ agent: AttachedAgent, for session: isolated Session) async -> (PiConnection, AgentSlot) {
+    let connection = launcher(session).attach(agent)
+    let slot = await context.dependencies.places.adopt()
+    state.adopt(connection, slot, isWorking: false)
+    observe(connection, for: session)
+    return (connection, slot)
   }
 
   // MARK: - Upgrade

@@ -22,5 +22,5 @@ struct SessionContext: Sendable {
   var logger: Logger { dependencies.logger.with(session: record.id, named: record.name) }
 
   /// Marks the environment of the session's processes.
-  var marker: String { "PI_RELAY_SESSION=\(record.id)" }
+  var marker: String { "\(SessionRecord.environmentVariable)=\(record.id)" }
 }

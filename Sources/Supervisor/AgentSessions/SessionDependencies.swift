@@ -22,10 +22,14 @@ package struct SessionDependencies: Sendable {
   package var agents: AgentResolver
   package var prepare: @Sendable (Prompt) async -> PreparedPrompt
   package var logger: Logger
-  /// A person's words as they are repeated to people: one line of so many characters, looked through before it is cut.
+  /// A person's words as they are repeated to people: one line of so many characters, redacted before it is cut.
   package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { TextSanitizer.line($0, limit: $1) }
   /// Environment variables that agents must not see.
   package var secretVariables: @Sendable () -> Set<String> = { [] }
+  /// The extension that agents run with; `nil` where there is none.
+  package var extensionFolder: String?
+  /// Tool calls of agents may have to wait for a person.
+  package var hasApprovals = false
   /// Follows the agents' processes; `nil` where nobody does.
   package var agentObserver: (any AgentObserver)?
 

@@ -111,7 +111,7 @@ final class SessionQuestions {
   ///
   /// - Parameters:
   ///   - title: stays when the question is settled.
-  ///   - details: shown with the question, while it is questions.
+  ///   - details: shown with the question, while it is open.
   ///   - id: from `nextID`, where somebody else may withdraw the question.
   ///   - message: the message that the question is about.
   /// - Returns: the answer; `nil` when the question was withdrawn or cancelled, or has expired.
@@ -125,28 +125,69 @@ final class SessionQuestions {
     if let limit = context.settings.questionTimeout {
       expire(after: limit, for: session) { $0.questions.withdrawOwn(id, Self.unanswered(for: limit)) }
     }
-    return await withCheckedContinuation { continuation in
-      guard session.mayAsk else { return continuation.resume(returning: nil) }
-      questions.ask(id, QuestionSet.Own(question: question) { continuation.resume(returning: $0) })
+    return await open(question, dialog, about: message, for: session).answer
+  }
+
+  private func open(
+    _ question: SupervisorQuestion, _ dialog: PiDialog, about message: MessageKey?, for session: isolated Session
+  ) async -> QuestionSet.Reply {
+    await withCheckedContinuation { continuation in
+      guard session.mayAsk else { return continuation.resume(returning: .withdrawn("the run is being stopped")) }
+      // Before anybody is shown it: an answer may come at once.
+      questions.ask(dialog.id, QuestionSet.Own(question: question) { continuation.resume(returning: $0) })
       context.emit(.dialogOpened(Question(dialog, origin: .supervisor(question)), of: message))
     }
+  }
+
+  /// Asks the requester whether a tool call may be made.
+  func askApproval(
+    _ question: ApprovalQuestion, _ title: String, details: String, within limit: Duration,
+    for session: isolated Session
+  ) async -> QuestionSet.Reply {
+    let asked = SupervisorQuestion.approval(question)
+    let dialog = PiDialog(
+      id: question.id, kind: .select, title: title, message: details, options: asked.answers.map(\.label),
+      timeout: Int64(limit / .milliseconds(1)))
+    expire(after: limit, for: session) {
+      $0.questions.endOwn(question.id, .expired, "nobody decided within \(limit.forPeople)")
+    }
+    return await open(asked, dialog, about: session.current.run?.prompt.key, for: session)
+  }
+
+  func withdrawApprovals(_ why: String) {
+    for id in questions.approvalIDs { withdrawOwn(id, why) }
   }
 
   /// Answers a question of the session's own; false where there is none with this id.
   func answerOwn(_ id: String, _ answer: PiDialogAnswer) -> Bool {
     guard let own = questions.takeOwn(id) else { return false }
-    if case .value(let label) = answer { own.answer(own.question.answer(labelled: label)) } else { own.answer(nil) }
+    if case .value(let label) = answer, let choice = own.question.answer(labelled: label) {
+      own.answer(.answered(choice))
+    } else {
+      own.answer(.dismissed)
+    }
     return true
   }
 
-  func withdrawOwn(_ id: String, _ why: String) {
+  func withdrawOwn(_ id: String, _ why: String) { endOwn(id, .withdrawn(why), why) }
+
+  private func endOwn(_ id: String, _ reply: QuestionSet.Reply, _ why: String) {
     guard let question = questions.takeOwn(id) else { return }
     context.emit(.dialogWithdrawn(id: id, why: why))
-    question.answer(nil)
+    question.answer(reply)
   }
 
   func withdrawAllOwn(_ why: String) {
     for id in questions.ownIDs { withdrawOwn(id, why) }
+  }
+
+  /// Tries again what waits because there was no agent.
+  func tryAgain() {
+    for id in questions.ownIDs where questions.own(id)?.question == .message(.agentUnavailable) {
+      guard let question = questions.takeOwn(id) else { continue }
+      context.emit(.dialogWithdrawn(id: id, why: "the agent is back"))
+      question.answer(.answered(.message(.tryAgain)))
+    }
   }
 
   // MARK: - Upgrade

@@ -9,14 +9,14 @@ internal import RelayTransport
 extension SessionRegistry {
   package struct Snapshot: Codable, Sendable {
     package var sessions: [SessionSnapshot] = []
-    /// Agents that are not gone on with: they end with their input, and are only reaped.
+    /// Agents that the next program does not continue: they end with their input, and are only reaped.
     var leaving: [ChildProcess.Snapshot] = []
 
     /// Messages that they are at work on.
     package var messages: Set<MessageKey> { Set(sessions.flatMap(\.messages)) }
   }
 
-  /// Hears nothing more of the agents until `resume`.
+  /// Stops listening to the agents until `resume`.
   ///
   /// - Returns: nil when a session is not between two events, with its name.
   package func hold() async -> (handover: Snapshot?, busy: String?) {
@@ -42,14 +42,14 @@ extension SessionRegistry {
 
   package func resume() async { for session in awake() + passing { await session.resume() } }
 
-  /// Goes on with the agents of the program before; after `restore`.
+  /// Continues with the agents of this program's predecessor. Called after `restore`.
   package func adopt(_ handover: Snapshot) async {
     for one in handover.sessions {
       do {
         try await session(one.id)?.adopt(one)
       } catch {
         dependencies.logger.with("session", one.id)
-          .error("session \(one.id): its agent could not be gone on with: \(error)")
+          .error("session \(one.id): its agent could not be continued: \(error)")
       }
     }
     for child in handover.leaving { end(child) }

@@ -1,4 +1,4 @@
-internal import AgentRuntime
+package import AgentRuntime
 internal import FoundationEssentials
 internal import Logging
 internal import ProcessSupervision
@@ -24,6 +24,8 @@ package actor SessionRegistry {
 
   private let ordinaryProfile: SessionProfile
   private let assistantProfile: SessionProfile
+  /// Of sessions whose agents people run in terminals: these take no slot, and are not ended for want of work.
+  private let attachedProfile: SessionProfile
   private let taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
   private var entries: [String: Entry] = [:]
   private var order: [String] = []
@@ -41,6 +43,10 @@ package actor SessionRegistry {
   package init(ordinary: SessionProfile, assistants: SessionProfile) {
     ordinaryProfile = ordinary
     assistantProfile = assistants
+    var attached = ordinary
+    attached.settings.idleTimeout = nil
+    attached.dependencies.places = AgentSlots(maximum: .max, maximumStarting: .max)
+    attachedProfile = attached
   }
 
   package nonisolated var dependencies: SessionDependencies { ordinaryProfile.dependencies }
@@ -67,6 +73,29 @@ package actor SessionRegistry {
       name ?? directory.split(separator: "/").last.map(String.init) ?? "session", seenFrom: home)
     let record = SessionRecord(
       id: id, name: name, directory: directory, model: model, wantsToolImages: wantsToolImages, role: role, home: home)
+    let session = add(record, emit)
+    await save(record)
+    return session
+  }
+
+  /// The session of an agent that a person runs in a terminal; made where there is none.
+  ///
+  /// - Throws: where the daemon runs the session itself: two agents would write into one transcript.
+  package func attached(
+    _ id: String, name: String?, directory: String, emit: @escaping @Sendable (String, SessionEvent) -> Void
+  ) async throws(AgentUnavailable) -> Session {
+    if let known = session(id) {
+      guard known.isAttached else {
+        throw AgentUnavailable(
+          description:
+            "pi-relayd runs this session itself; close it there first (/close), or begin another in the terminal")
+      }
+      return known
+    }
+    let wish = name ?? directory.split(separator: "/").last.map(String.init) ?? "session"
+    let record = SessionRecord(
+      id: id, name: freeName(wish, seenFrom: nil), directory: directory, model: nil, wantsToolImages: false,
+      isAttached: true)
     let session = add(record, emit)
     await save(record)
     return session
@@ -105,7 +134,7 @@ package actor SessionRegistry {
     _ record: SessionRecord, isRestored: Bool = false, isListed: Bool = true,
     _ emit: @escaping @Sendable (String, SessionEvent) -> Void
   ) -> Session {
-    let profile = profile(for: record.role)
+    let profile = record.isAttached ? attachedProfile : profile(for: record.role)
     let session = Session(
       record, pi: profile.pi, settings: profile.settings, memory: profile.retention(record),
       dependencies: profile.dependencies, taskScope: taskScope, isRestored: isRestored, isListed: isListed,
@@ -118,7 +147,7 @@ package actor SessionRegistry {
     profile(for: role).settings.directory ?? dependencies.environment["HOME"] ?? "/"
   }
 
-  /// A session for one message of nobody's, which is not listed and knows of nothing else.
+  /// Makes a session for one message of the supervisor's own: it is not listed, and its transcript begins empty.
   package func heartbeatSession(emit: @escaping @Sendable (String, SessionEvent) -> Void) -> Session {
     let session = make(
       SessionRecord(
@@ -140,7 +169,7 @@ package actor SessionRegistry {
     do {
       try await dependencies.store.saveSession(record)
     } catch {
-      logger(of: record).error("it was not stored and would not outlive this daemon: \(error)")
+      logger(of: record).error("the session was not stored and would not outlive this daemon: \(error)")
     }
   }
 
@@ -159,7 +188,7 @@ package actor SessionRegistry {
     return (2...).lazy.map { "\(wish)-\($0)" }.first { !taken.contains($0) } ?? wish
   }
 
-  /// Where people may have a session begun from chat, links resolved; nil where they may not.
+  /// The folder with its links resolved, where people may begin a session in it from chat; `nil` where they may not.
   package func workplace(_ folder: String) -> String? {
     SessionRoots.resolved(folder, within: ordinaryProfile.settings.roots)
   }
@@ -215,6 +244,15 @@ package actor SessionRegistry {
 
   package func statuses() async -> [SessionStatus] { await all().statuses() }
 
+  /// The processes of agents, with their sessions.
+  package func agentProcesses() async -> [Int32: String] {
+    var processes: [Int32: String] = [:]
+    for session in awake() + passing {
+      if let pid = await session.connection?.process.pid { processes[pid] = session.id }
+    }
+    return processes
+  }
+
   package func rename(_ session: Session, to name: String, from conversation: ConversationKey) async -> String {
     names[session.id] = nil
     let name = freeName(name, seenFrom: conversation)
@@ -245,7 +283,7 @@ package actor SessionRegistry {
       guard case .asleep? = entries[id] else { return await closeIfUnused(id, for: limit) }
       unlist(id)
       do { try await Self.forget(retention) } catch {
-        logger(of: record).error("what was said could not be removed: \(error)")
+        logger(of: record).error("the transcript could not be removed: \(error)")
       }
       await storeEnd(of: id)
       return true
@@ -272,16 +310,20 @@ package actor SessionRegistry {
     do {
       try await dependencies.store.removeSession(id)
     } catch {
-      dependencies.logger.with("session", id).error("that session \(id) is closed could not be stored: \(error)")
+      dependencies.logger.with("session", id).error("the end of session \(id) could not be stored: \(error)")
     }
   }
 
   /// Ends an idle agent, the one listed first.
   private func makeRoom(amongAssistants: Bool) async {
-    for session in awake() where (session.role != nil) == amongAssistants { if await session.makeRoom() { return } }
+    for session in awake() where !session.isAttached && (session.role != nil) == amongAssistants {
+      if await session.makeRoom() { return }
+    }
   }
 
-  /// Waits up to `drain` for running work, then ends every agent. Answers what was cut short, in words.
+  /// Waits up to `drain` for running work, then ends every agent.
+  ///
+  /// - Returns: the work that was cut short, in words.
   package func stop(drain: Duration) async -> [String] {
     let clock = dependencies.timeSource
     let deadline = clock.now() + drain

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Folders in which people may have sessions begun from chat.
+/// The folders in which people may begin sessions from chat.
 enum SessionRoots {
   /// A folder with its links resolved; nil when it is neither one of the roots nor beneath one, or is no folder.
   static func resolved(_ folder: String, within roots: [String]) -> String? {

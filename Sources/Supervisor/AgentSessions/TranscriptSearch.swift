@@ -70,7 +70,7 @@ final class TranscriptSearch {
         cursor.reconcile(found)
       } catch {
         if !hasTold {
-          session.logger.error("a message waits until it can be stored what the session has: \(error)")
+          session.logger.error("a message waits until the results of the look-up can be stored: \(error)")
           context.emit(.notice("⚠️ Your message waits: \(error)"))
         }
         hasTold = true

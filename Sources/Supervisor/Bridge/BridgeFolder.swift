@@ -103,7 +103,7 @@ package struct BridgeFolder: Sendable, Equatable {
   }
 
   /// A process that was killed leaves its files; a process id that another process has now is no sign of life.
-  private func removeStale() {
+  func removeStale() {
     for pid in pids() where !isAlive(pid) { remove(pid) }
   }
 

@@ -77,6 +77,8 @@ package final class BridgeServer: AgentObserver {
 
   package func began(_ process: PiConnection, of session: ObservedSession) {
     let logger = logger
+    // An agent of a daemon that was killed may have been ending still when this one began.
+    EventLoop.logs.perform { [folder] in folder.removeStale() }
     let bridge = SessionBridge(
       process, of: session, hostName: hostName, folder: folder, limits: limits, timeSource: timeSource, logger: logger)
     do {
@@ -97,11 +99,11 @@ package final class BridgeServer: AgentObserver {
   }
 
   package func told(_ state: PiState, by process: PiConnection) {
-    running.withLock { $0[process.child.pid] }?.bridge.learn(state)
+    running.withLock { $0[process.process.pid] }?.bridge.learn(state)
   }
 
   package func ended(_ process: PiConnection) {
-    guard let one = running.withLock({ $0.removeValue(forKey: process.child.pid) }) else { return }
+    guard let one = running.withLock({ $0.removeValue(forKey: process.process.pid) }) else { return }
     end(one, reason: "the agent has ended")
   }
 

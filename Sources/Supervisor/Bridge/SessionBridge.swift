@@ -53,10 +53,10 @@ final class SessionBridge: Sendable {
     self.limits = limits
     self.timeSource = timeSource
     self.logger = logger
-    pid = process.child.pid
+    pid = process.process.pid
     let now = BridgeTimestamp.text(Self.milliseconds(timeSource))
     var record = RegistryRecord(
-      pid: pid, processStartTime: process.child.startTime, hostname: hostName, cwd: session.directory,
+      pid: pid, processStartTime: process.process.startTime, hostname: hostName, cwd: session.directory,
       socketPath: folder.socket(pid), bridgeDir: folder.path, startedAt: now, updatedAt: now)
     record.sessionId = session.id
     record.sessionName = session.name

@@ -14,6 +14,7 @@ package struct Config: Sendable, Equatable {
   package var shutdown = ShutdownSettings()
   package var delivery = DeliverySettings()
   package var storage = Storage()
+  package var bridge = Bridge()
   /// Names of environment variables that hold secrets of messengers: agents do not get them.
   package var secretVariables: Set<String> = []
 
@@ -31,6 +32,9 @@ package struct Config: Sendable, Equatable {
     package var model: String?
     package var provider: String?
     package var environment: [String: String] = [:]
+    /// The extension that pi runs with: a folder. `nil`: the one that was installed with the daemon.
+    package var extensionFolder: String?
+    package var loadsExtension = true
     /// How long pi may take to answer its first request, and any request after it.
     package var answerTimeout: Duration = .seconds(30)
   }
@@ -166,6 +170,29 @@ package struct Config: Sendable, Equatable {
     /// Of every log file; read at the start, as `keep` is.
     package var maximumBytes = 10 << 20
     package var keep = 3
+  }
+
+  /// The sockets by which `pi-bridge` and other clients of its protocol reach sessions.
+  package struct Bridge: Sendable, Equatable {
+    package var enabled = true
+    /// The folder of sockets and registry files; `nil`: the protocol's own under the folder for temporary files.
+    package var directory: String?
+    /// Events that a session's history keeps.
+    package var historyLimit = 500
+    /// Bytes of an event's data as clients see it by default.
+    package var maximumEventBytes = 8 * 1024
+    /// Bytes of one answer with history, for clients that ask for no other limit.
+    package var maximumHistoryResponseBytes = 1 << 20
+    /// Bytes of the beginning that is shown of a long value.
+    package var previewBytes = 256
+    /// Keeps whole events in a file, for clients that ask for them.
+    package var keepsWholeEvents = true
+    /// Bytes of that file.
+    package var maximumFileBytes = 16 << 20
+    /// Bytes of one request.
+    package var maximumLineBytes = 1 << 20
+    /// The interval at which registry files are written anew; `nil`: only when something changes.
+    package var heartbeat: Duration? = .seconds(15)
   }
 
   package struct Storage: Sendable, Equatable {

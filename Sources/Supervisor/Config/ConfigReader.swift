@@ -125,7 +125,7 @@ package struct ConfigReader: Sendable {
   ) {
     let sections = [
       "machine", "pi", "sessions", "assistant", "approvals", "messengers", "plugins", "restart", "logging", "shutdown",
-      "delivery", "auth", "channels",
+      "delivery", "auth", "channels", "storage", "bridge",
     ]
     for entry in root.rest where Spelling.nearest(to: entry.key, in: sections) == nil {
       if case .mapping = entry.value {
@@ -153,6 +153,11 @@ package struct ConfigReader: Sendable {
     config.pi.model = group.string("model")
     config.pi.provider = group.string("provider")
     config.pi.environment = group.stringMap("environment") ?? [:]
+    switch group.string("extension") {
+    case nil: break
+    case "off", "false", "no": config.pi.loadsExtension = false
+    default: config.pi.extensionFolder = group.path("extension")
+    }
     if let seconds = group.integer("answerTimeoutSeconds", in: 1...3_600) {
       config.pi.answerTimeout = .seconds(seconds)
     }
@@ -213,6 +218,26 @@ package struct ConfigReader: Sendable {
     let storage = root.group("storage")
     if let value = storage.number("keepDays", in: 0.001...3_650) { config.storage.keep = .seconds(value * 86_400) }
     storage.refuseRest("storage")
+    readBridge(root.group("bridge"), &config.bridge)
+  }
+
+  /// The keys have the names that other bridges of the protocol gave them.
+  private static func readBridge(_ group: SettingsReader, _ bridge: inout Config.Bridge) {
+    if let value = group.flag("enabled") { bridge.enabled = value }
+    bridge.directory = group.path("directory")
+    if let value = group.integer("historyLimit", in: 1...100_000) { bridge.historyLimit = value }
+    if let value = group.integer("maxEventBytes", in: 256...(1 << 20)) { bridge.maximumEventBytes = value }
+    if let value = group.integer("maxHistoryResponseBytes", in: 1_024...(64 << 20)) {
+      bridge.maximumHistoryResponseBytes = value
+    }
+    if let value = group.integer("eventPreviewBytes", in: 0...(64 << 10)) { bridge.previewBytes = value }
+    if let value = group.flag("spillRawEvents") { bridge.keepsWholeEvents = value }
+    if let value = group.integer("maxRawSpillBytes", in: (64 << 10)...(1 << 30)) { bridge.maximumFileBytes = value }
+    if let value = group.integer("maxLineBytes", in: 1_024...(64 << 20)) { bridge.maximumLineBytes = value }
+    if let value = group.integer("heartbeatMs", in: 0...86_400_000) {
+      bridge.heartbeat = value == 0 ? nil : .milliseconds(value)
+    }
+    group.refuseRest("bridge")
   }
 
   private static func readPlugin(

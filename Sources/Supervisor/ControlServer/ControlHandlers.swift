@@ -1,3 +1,4 @@
+package import AgentExtension
 package import PluginRuntime
 
 extension ControlServer {
@@ -10,8 +11,11 @@ extension ControlServer {
     package let upgrade: @Sendable (String) async -> String
     package let stop: @Sendable () -> Void
     package let audience: any PluginEventHandler
-    /// Processes of agents, whose descendants may not command the daemon that supervises them.
-    package let agents: @Sendable () async -> Set<Int32>
+    package let sessions: any SessionService
+    package let attachments: any SessionAttachments
+    package let extensions: any ExtensionHost
+    /// Processes of agents, with their sessions: their descendants may not command the daemon that supervises them.
+    package let agents: @Sendable () async -> [Int32: String]
 
     package init(
       status: @escaping @Sendable () async -> DaemonStatus,
@@ -20,7 +24,10 @@ extension ControlServer {
       upgrade: @escaping @Sendable (String) async -> String,
       stop: @escaping @Sendable () -> Void,
       audience: any PluginEventHandler,
-      agents: @escaping @Sendable () async -> Set<Int32>
+      sessions: any SessionService,
+      attachments: any SessionAttachments,
+      extensions: any ExtensionHost,
+      agents: @escaping @Sendable () async -> [Int32: String]
     ) {
       self.status = status
       self.plugin = plugin
@@ -28,6 +35,9 @@ extension ControlServer {
       self.upgrade = upgrade
       self.stop = stop
       self.audience = audience
+      self.sessions = sessions
+      self.attachments = attachments
+      self.extensions = extensions
       self.agents = agents
     }
   }

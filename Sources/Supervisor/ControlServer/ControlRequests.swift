@@ -6,16 +6,21 @@ internal import RelayWire
 final class ControlRequests: Sendable {
   private let handlers: ControlServer.Handlers
   private let terminals: AttachedTerminals
+  private let sessions: SessionRequests
   /// Requests to stop, which are answered when everything else is over.
   private let stops = Locked<[IncomingRequest]>([])
 
   init(_ handlers: ControlServer.Handlers, _ terminals: AttachedTerminals) {
     self.handlers = handlers
     self.terminals = terminals
+    sessions = SessionRequests(handlers.sessions)
   }
 
-  func answer(_ request: IncomingRequest) async {
+  func answer(_ request: IncomingRequest, of client: ControlClient) async {
     do throws(WireError) {
+      if request.method == Ping.method { return request.reply(Empty()) }
+      if try await sessions.answer(request, of: client) { return }
+      try client.requireOwner(for: request.method)
       switch request.method {
       case ControlStatus.method:
         var status = await handlers.status()
@@ -34,7 +39,6 @@ final class ControlRequests: Sendable {
       case ControlStop.method:
         stops.withLock { $0.append(request) }
         handlers.stop()
-      case Ping.method: request.reply(Empty())
       default: throw WireError(.methodNotFound, "there is no method \(request.method)")
       }
     } catch {

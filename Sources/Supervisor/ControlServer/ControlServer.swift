@@ -1,3 +1,4 @@
+internal import AgentExtension
 internal import Glibc
 package import Logging
 internal import RelayConcurrency
@@ -7,8 +8,8 @@ internal import RelayWire
 
 /// The control socket: the command line and attached messengers.
 ///
-/// `UnixListener` takes connections, `ControlRole` says who connects, `ControlRequests` answers requests, and
-/// `AttachedTerminals` serves connections that become messengers.
+/// `UnixListener` takes connections, `ControlRole` says who connects, `ControlRequests` and `SessionRequests` answer
+/// requests, `ControlClient` is the one who asks, and `AttachedTerminals` serves connections that become messengers.
 package final class ControlServer: Sendable {
   private struct Connections {
     var peers: [Int: JSONRPCConnection] = [:]
@@ -21,9 +22,9 @@ package final class ControlServer: Sendable {
     }
   }
 
-  static let maximumConnections = 64
+  static let maximumConnections = 256
 
-  private let handlers: Handlers
+  let handlers: Handlers
   private let marker: String
   private let clock: any Clock<Duration>
   private let logger: Logger
@@ -91,30 +92,38 @@ package final class ControlServer: Sendable {
   private func serve(_ connection: Int32) async {
     let role = await ControlRole.ofPeer(connection, marker: marker, agents: handlers.agents)
     let writer = fcntl(connection, F_DUPFD_CLOEXEC, 3)
-    guard role != .stranger, writer >= 0 else {
+    let isStranger = if case .stranger = role { true } else { false }
+    guard !isStranger, writer >= 0 else {
       _ = close(connection)
       if writer >= 0 { _ = close(writer) }
       return
     }
-    let peer = JSONRPCConnection(input: connection, output: writer, clock: clock)
+    let peer = JSONRPCConnection(input: connection, output: writer, clock: clock, answersUnreadable: true)
     let number = connections.withLock { $0.add(peer) }
+    let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
     do {
       try peer.start()
       for await request in peer.requests {
-        guard role == .owner else {
-          request.fail(WireError(.forbidden, "an agent may not command the daemon that supervises it"))
-          break
-        }
-        if request.method == ControlAttach.method {
+        if request.method == ControlAttach.method, client.isOwner {
           await terminals.attach(request, peer)
           break
         }
-        await requests.answer(request)
+        if request.method == SessionAttachRequest.method {
+          await attach(request, peer, connection, isOwner: client.isOwner)
+          break
+        }
+        guard client.takes(request) else { continue }
+        if let session = client.agentSession, ExtensionRequests.methods.contains(request.method) {
+          // At the same time: an approval waits for a person.
+          taskScope.add { [handlers] in await ExtensionRequests(handlers.extensions).answer(request, of: session) }
+        } else {
+          await requests.answer(request, of: client)
+        }
       }
     } catch {
       logger.notice("a control connection failed: \(error)")
     }
-    peer.close()
+    client.close()
     connections.withLock { _ = $0.peers.removeValue(forKey: number) }
   }
 }

@@ -176,6 +176,9 @@ package actor ConversationOutput {
       display.beginRun(origin, text: text, in: key)
       // Not at once: first of all the message goes to the agent.
       reminders.add(.runIsSlow(typing.runBegan()), after: Self.slowStart)
+    case .typed(let text):
+      await answer.flushBeforeNotice(in: profile)
+      await say("▶ USER: \(text)", .echo)
     case .agentStarted: if typing.start() { await delivery.typing(true) }
     case .text(let text):
       guard profile.settings.output != .final else { return }
@@ -196,7 +199,7 @@ package actor ConversationOutput {
       await answer.flushBeforeNotice(in: profile)
       await say("The run took longer than \(limit.forPeople) and is stopped.", .notice)
     case .messageGiven: await showEcho()
-    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken: break
+    case .dialogOpened, .dialogWithdrawn, .questionsOver, .nameOrModelChanged, .messageMayBeTaken, .closed: break
     case .runEnded(var message, let end):
       let isUnseen = display.dropsEcho(of: end)
       if !isUnseen { await showEcho() }

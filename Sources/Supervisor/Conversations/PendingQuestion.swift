@@ -1,6 +1,7 @@
 package import PiRPC
 internal import RelayText
 internal import RelayWire
+package import SessionStates
 
 /// A question of the agent that waits for a person's answer.
 package struct PendingQuestion: Codable, Sendable, Equatable {
@@ -9,9 +10,23 @@ package struct PendingQuestion: Codable, Sendable, Equatable {
   package let session: String
   package let dialog: PiDialog
   /// Asked by the supervisor, not by an agent.
-  let isFromSupervisor: Bool
+  package let isFromSupervisor: Bool
   /// Seconds since 1970.
-  let expires: Double?
+  package let expires: Double?
+  /// The tool call in question, where one waits: only its requester is asked, and answers.
+  package let approval: ApprovalQuestion?
+
+  init(
+    id: String, session: String, dialog: PiDialog, isFromSupervisor: Bool, expires: Double?,
+    approval: ApprovalQuestion? = nil
+  ) {
+    self.id = id
+    self.session = session
+    self.dialog = dialog
+    self.isFromSupervisor = isFromSupervisor
+    self.expires = expires
+    self.approval = approval
+  }
 
   var kind: DialogShow.Kind {
     switch dialog.kind {
@@ -27,7 +42,16 @@ package struct PendingQuestion: Codable, Sendable, Equatable {
     var titles = redaction.apply(to: dialog.title).trimmingWhitespace()
       .split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     if dialect != "plain", let first = titles.first, !first.isEmpty { titles[0] = Self.bold(first) }
-    return "❓ " + titles.joined(separator: "\n") + redaction.apply(to: "\n" + reply)
+    let rest = approval.map { approvalText($0, isPlain: dialect == "plain") } ?? reply
+    return "❓ " + titles.joined(separator: "\n") + redaction.apply(to: "\n" + rest)
+  }
+
+  /// The call in a block of its own, so that no sign of it is read as layout; then the words that answer, as a number might
+  /// be meant for another question.
+  private func approvalText(_ approval: ApprovalQuestion, isPlain: Bool) -> String {
+    let summary = approval.summary.replacing("```", with: "'''")
+    let lines = [isPlain ? summary : "```\n\(summary)\n```", dialog.message ?? "", "To answer in words:"]
+    return (lines + approval.replies.map { isPlain ? $0 : "`\($0)`" }).joined(separator: "\n")
   }
 
   /// Marks a line of Markdown as bold, with all signs in it as they are.
@@ -96,9 +120,10 @@ package struct PendingQuestion: Codable, Sendable, Equatable {
       let whole = redaction.line(text, limit: .max)
       return whole.count > 120 ? whole.prefix(119) + "…" : whole
     }
+    let title = line(dialog.title) + (approval.map { ": " + line($0.summary) } ?? "")
     return switch outcome {
-    case .answered(let answer, let name): "✔ \(line(dialog.title)) — \(line(answer)) (\(redaction.line(name)))"
-    case .unanswered(let why): "✖ \(line(dialog.title)) — \(why)"
+    case .answered(let answer, let name): "✔ \(title) — \(line(answer)) (\(redaction.line(name)))"
+    case .unanswered(let why): "✖ \(title) — \(why)"
     }
   }
 
@@ -166,6 +191,7 @@ extension PendingQuestion {
     isFromSupervisor =
       try values.decodeIfPresent(Bool.self, forKey: .isFromSupervisor) ?? dialog.id.hasPrefix("relay-question-")
     expires = try values.decodeIfPresent(Double.self, forKey: .expires)
+    approval = try values.decodeIfPresent(ApprovalQuestion.self, forKey: .approval)
   }
 }
 

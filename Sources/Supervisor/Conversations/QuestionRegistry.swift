@@ -15,16 +15,22 @@ package final class QuestionRegistry: Sendable {
   package init() {}
 
   func open(_ question: Question, session: String, now: Double) -> PendingQuestion {
-    let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
-    let id = String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
+    let approval: ApprovalQuestion? =
+      if case .supervisor(.approval(let approval)) = question.origin { approval } else { nil }
     let record = PendingQuestion(
-      id: id, session: session, dialog: question.dialog, isFromSupervisor: question.origin != .agent,
-      expires: question.dialog.timeout.map { now + Double($0) / 1000 })
+      id: approval?.id ?? Self.newID(), session: session, dialog: question.dialog,
+      isFromSupervisor: question.origin != .agent, expires: question.dialog.timeout.map { now + Double($0) / 1000 },
+      approval: approval)
     state.withLock { state in
-      state.open[id] = record
-      state.order.append(id)
+      state.open[record.id] = record
+      state.order.append(record.id)
     }
     return record
+  }
+
+  private static func newID() -> String {
+    let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
+    return String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
   }
 
   /// All open questions, oldest first.
@@ -44,8 +50,8 @@ package final class QuestionRegistry: Sendable {
   func keepShown(_ dialog: PiDialog, session: String) -> Bool {
     state.withLock { state in
       let earlier = state.open.values.first { record in
-        record.session == session && record.isFromSupervisor && record.dialog.title == dialog.title
-          && record.dialog.options == dialog.options
+        record.session == session && record.isFromSupervisor && record.approval == nil
+          && record.dialog.title == dialog.title && record.dialog.options == dialog.options
       }
       guard let earlier else { return false }
       state.open[earlier.id] = PendingQuestion(
@@ -54,15 +60,20 @@ package final class QuestionRegistry: Sendable {
     }
   }
 
-  /// The open questions of a session, oldest first.
-  func all(of session: String) -> [PendingQuestion] {
-    state.withLock { state in state.order.compactMap { state.open[$0] }.filter { $0.session == session } }
+  /// The open questions of a session to everybody who watches it, oldest first: all but those whether a tool call may be
+  /// made.
+  package func all(of session: String) -> [PendingQuestion] {
+    state.withLock { state in
+      state.order.compactMap { state.open[$0] }.filter { $0.session == session && $0.approval == nil }
+    }
   }
 
-  /// The question of a session that has waited longest.
+  /// The question of a session to everybody that has waited longest.
   func first(of session: String) -> PendingQuestion? {
     state.withLock { state in
-      for id in state.order { if let record = state.open[id], record.session == session { return record } }
+      for id in state.order {
+        if let record = state.open[id], record.session == session, record.approval == nil { return record }
+      }
       return nil
     }
   }

@@ -22,15 +22,23 @@ package final class SessionSubscriptions: Sendable {
     var watchers: [ConversationKey] = []
     /// Where the messages of the run in progress came from; between runs, of the last.
     var origins: Set<ConversationKey> = []
+    /// Told everything, each under its number; nearly always none.
+    var observers: [(number: Int, told: @Sendable (OutputEvent) -> Void)] = []
   }
 
   private struct State {
     var watched: [String: Watched] = [:]
     var watches: [ConversationKey: Watch] = [:]
+    var nextObserver = 0
 
     func shows(_ session: String, to key: ConversationKey) -> Bool {
       guard let watch = watches[key], watch.session == session else { return false }
       return watch.scope == .everything || watched[session]?.origins.contains(key) == true
+    }
+
+    mutating func dropUnwatched(_ session: String) {
+      guard let one = watched[session], one.watchers.isEmpty, one.observers.isEmpty else { return }
+      watched[session] = nil
     }
 
     /// - Returns: the session that the conversation watched before.
@@ -127,6 +135,36 @@ package final class SessionSubscriptions: Sendable {
     }
   }
 
+  // MARK: - Observers
+
+  /// Tells a program everything that happens in a session, in order, until `endObservation` or the session is closed.
+  ///
+  /// - Parameter told: called under a lock; must not wait, nor call back.
+  /// - Returns: the number of the observation.
+  package func observe(_ session: String, _ told: @escaping @Sendable (OutputEvent) -> Void) -> Int {
+    state.withLock { state in
+      state.nextObserver += 1
+      state.watched[session, default: Watched()].observers.append((state.nextObserver, told))
+      return state.nextObserver
+    }
+  }
+
+  package func endObservation(_ number: Int, of session: String) {
+    state.withLock { state in
+      state.watched[session]?.observers.removeAll { $0.number == number }
+      state.dropUnwatched(session)
+    }
+  }
+
+  private func tellObservers(of session: String, _ event: SessionEvent) {
+    state.withLock { state in
+      for one in state.watched[session]?.observers ?? [] { one.told(.event(event)) }
+      guard event == .closed else { return }
+      state.watched[session]?.observers = []
+      state.dropUnwatched(session)
+    }
+  }
+
   package func session(of key: ConversationKey) -> String? { state.withLock { $0.watches[key]?.session } }
 
   /// The conversation is gone for good.
@@ -142,8 +180,11 @@ package final class SessionSubscriptions: Sendable {
   package func forget(_ session: String) -> [ConversationKey] {
     defer { noteChange() }
     return state.withLock { state in
-      let keys = state.watched.removeValue(forKey: session)?.watchers ?? []
+      let keys = state.watched[session]?.watchers ?? []
       for key in keys { state.watches[key] = nil }
+      let observers = state.watched.removeValue(forKey: session)?.observers ?? []
+      // A session that no conversation watches any more may live on.
+      if !observers.isEmpty { state.watched[session] = Watched(observers: observers) }
       return keys
     }
   }
@@ -152,8 +193,10 @@ package final class SessionSubscriptions: Sendable {
   private func post(_ item: OutputEvent, to session: String, about message: MessageKey? = nil) {
     // Within the lock: a conversation that turns away is shown nothing more of this session.
     state.withLock { state in
-      for key in state.watched[session]?.watchers ?? []
+      guard let watched = state.watched[session] else { return }
+      for key in watched.watchers
       where state.shows(session, to: key) || key == message?.conversation { post(item, key) }
+      for one in watched.observers { one.told(item) }
     }
   }
 
@@ -172,6 +215,10 @@ package final class SessionSubscriptions: Sendable {
     note(event, of: session)
     switch event {
     case .dialogOpened(let question, let message):
+      if case .supervisor(.approval(let approval)) = question.origin {
+        let record = questions.open(question, session: session, now: timeSource.wallTime())
+        return post(.ask(record), approval.requester.conversation)
+      }
       if question.origin != .agent {
         if questions.keepShown(question.dialog, session: session) { return }
         // Asked by the program before, in other words.
@@ -184,8 +231,11 @@ package final class SessionSubscriptions: Sendable {
       }
     case .dialogWithdrawn(let id, let why):
       guard let record = questions.withdraw(dialog: id, session: session) else { return }
-      settleQuestion(record, .unanswered(why: "withdrawn: \(why)"))
-    case .nameOrModelChanged: noteChange()
+      settleQuestion(record, .unanswered(why: (record.approval == nil ? "withdrawn: " : "denied: ") + why))
+    case .nameOrModelChanged:
+      noteChange()
+      tellObservers(of: session, event)
+    case .closed: tellObservers(of: session, event)
     case .questionsOver: endOwnQuestions(of: session, "no longer needed")
     case .runEnded(let message, let end):
       post(.event(event), to: session, about: message.key)
@@ -228,6 +278,7 @@ package final class SessionSubscriptions: Sendable {
   }
 
   package func settleQuestion(_ record: PendingQuestion, _ outcome: PendingQuestion.Outcome) {
+    if let approval = record.approval { return post(.settleDialog(record, outcome), approval.requester.conversation) }
     post(.settleDialog(record, outcome), to: record.session)
   }
 }

@@ -35,7 +35,9 @@ struct CommandLineEnvironment {
   }
 
   /// Connects to the daemon; nil when none runs.
-  func connect() -> JSONRPCConnection? {
+  ///
+  /// - Parameter notified: takes the method and the line of each notification.
+  func connect(notified: (@Sendable (String, [UInt8]) -> Void)? = nil) -> JSONRPCConnection? {
     let descriptor = relay_connect_unix(home.socket)
     guard descriptor >= 0 else { return nil }
     let writer = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
@@ -43,7 +45,7 @@ struct CommandLineEnvironment {
       _ = close(descriptor)
       return nil
     }
-    let peer = JSONRPCConnection(input: descriptor, output: writer)
+    let peer = JSONRPCConnection(input: descriptor, output: writer, notified: notified)
     do {
       try peer.start()
       return peer
@@ -69,16 +71,19 @@ struct CommandLineEnvironment {
 
   /// Asks the daemon something.
   func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
-    guard let peer = connect() else {
-      StandardError.say("No pi-relayd runs for \(home.path). Start one with: pi-relayd start")
-      throw ExitStatus.notRunning
-    }
+    guard let peer = connect() else { throw notRunning }
     defer { peer.close() }
     do {
       return try await peer.request(request, within: .seconds(30))
     } catch {
       throw fail(DaemonFailure(error, self))
     }
+  }
+
+  /// Ends the command because there is no daemon, and says so.
+  var notRunning: ExitCode {
+    StandardError.say("No pi-relayd runs for \(home.path). Start one with: pi-relayd start")
+    return ExitStatus.notRunning
   }
 
   /// Ends the command with one line that says what is wrong.

@@ -15,7 +15,7 @@ internal import RelayHome
     version: Product.version,
     subcommands: [
       Chat.self, Setup.self, Start.self, Stop.self, Restart.self, UpgradeCommand.self, UpgradeCheck.self, Reload.self,
-      Status.self, Plugins.self, Sessions.self,
+      Status.self, Plugins.self, Sessions.self, Send.self, Abort.self, Answer.self, Watch.self,
       Logs.self, Backup.self, Restore.self,
       Doctor.self, ConfigCommand.self, InstallService.self,
     ])
@@ -29,6 +29,7 @@ internal import RelayHome
         pi-relayd setup             set up a messenger, to talk to it from elsewhere
         pi-relayd start             run the daemon (--detach: in the background)
         pi-relayd status            see what runs
+        pi-relayd watch SESSION     see what happens in a session
         pi-relayd doctor            find out what is missing
         pi-relayd --help            everything else
       """)

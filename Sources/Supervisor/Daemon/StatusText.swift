@@ -46,13 +46,13 @@ enum StatusText {
       })
   }
 
-  static func sessions(_ sessions: [SessionStatus]) -> [String] {
+  static func sessions(_ sessions: [SessionStatus], withIDs: Bool = false) -> [String] {
     table(
       sessions.map { session in
         [
           session.name, session.words, session.pid.map { "pid \($0)" } ?? "-", session.model ?? "-",
           session.directory,
-        ]
+        ] + (withIDs ? [session.id] : [])
       })
   }
 

@@ -1,3 +1,4 @@
+internal import Approvals
 internal import ChatCommands
 internal import Conversations
 internal import Logging
@@ -82,7 +83,8 @@ final class InboundGate: Sendable {
     let inbox = directory.context(key, message.conversation, link).inbox
     let stored = StoredMessage(
       key: MessageKey(conversation: key, id: message.id), message: message,
-      isAnswer: MessageDispatcher.mayAnswer(message) && subscriptions.question(to: key, message.text) != nil)
+      isAnswer: MessageDispatcher.mayAnswer(message)
+        && (ApprovalReply(message.text) != nil || subscriptions.question(to: key, message.text) != nil))
     beginStoring()
     let isWhole = message.state == nil && !isNative
     let encoded = isWhole ? request.encodedParams : nil

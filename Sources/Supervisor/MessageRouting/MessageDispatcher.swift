@@ -1,4 +1,5 @@
 internal import AgentSessions
+internal import Approvals
 internal import Assistant
 internal import ChatCommands
 internal import Conversations
@@ -12,6 +13,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayWire
 internal import SessionStates
+internal import ToolApprovals
 
 /// Decides what an arrival is: a command, the answer to a question, or a prompt; and has it carried out. One conversation's
 /// arrivals come one after another.
@@ -24,12 +26,13 @@ final class MessageDispatcher: Sendable {
   private let subscriptions: SessionSubscriptions
   private let questions: QuestionRegistry
   let threads: ThreadSessions
+  private let approvals: ApprovalDesk
   let logger: Logger
 
   init(
     store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, questions: QuestionRegistry,
-    logger: Logger
+    approvals: ApprovalDesk, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -39,6 +42,7 @@ final class MessageDispatcher: Sendable {
     self.threads = threads
     self.subscriptions = subscriptions
     self.questions = questions
+    self.approvals = approvals
     self.logger = logger
   }
 
@@ -65,12 +69,14 @@ final class MessageDispatcher: Sendable {
     if case .command(let command, let arguments) = CommandLineText(message) {
       return await CommandRun(command, arguments, message, link, self).run()
     }
+    if Self.mayAnswer(message), let reply = ApprovalReply(message.text) {
+      return await decide(reply, by: message.sender, messageKey)
+    }
     if Self.mayAnswer(message), let session = await bindings.id(of: key),
       let record = subscriptions.question(to: key, message.text), record.session == session
     {
       guard await beginHandling(messageKey) else {
-        return directory.say(
-          "⚠️ Your answer was not passed on, because nothing can be stored. Answer again later.", to: key)
+        return directory.say(Self.notStored, to: key)
       }
       return await answer(record, message, key)
     }
@@ -178,9 +184,35 @@ final class MessageDispatcher: Sendable {
     }
   }
 
+  /// Decides about a tool call in words.
+  private func decide(_ reply: ApprovalReply, by sender: Sender, _ message: MessageKey) async {
+    guard await beginHandling(message) else { return directory.say(Self.notStored, to: message.conversation) }
+    defer { directory.endMessage(message) }
+    guard let record = questions.record(reply.id), record.approval != nil else {
+      return directory.say(ApprovalDesk.notOpen, to: message.conversation)
+    }
+    let label = SupervisorQuestion.Answer.approval(reply.decision).label
+    await settleQuestion(record, .value(label), label, by: sender, message.conversation)
+  }
+
+  /// The reason why an answer about a tool call has no effect; `nil` for an answer that has, and for other questions.
+  private func refusal(
+    of answer: PiDialogAnswer, to record: PendingQuestion, by sender: Sender, _ key: ConversationKey
+  ) async -> String? {
+    guard record.approval != nil else { return nil }
+    // Also one that is not offered, which the person is told.
+    let decision = ApprovalDecision.allCases.first { answer == .value(SupervisorQuestion.Answer.approval($0).label) }
+    return await approvals.refusal(
+      of: decision ?? .deny, on: record.id, by: Requester(conversation: key, person: sender.id))
+  }
+
+  private static let notStored =
+    "⚠️ Your answer was not passed on, because nothing can be stored. Answer again later."
+
   private func settleQuestion(
     _ record: PendingQuestion, _ answer: PiDialogAnswer, _ label: String, by sender: Sender, _ key: ConversationKey
   ) async {
+    if let refusal = await refusal(of: answer, to: record, by: sender, key) { return directory.say(refusal, to: key) }
     guard questions.claim(record.id) != nil else {
       return directory.say("That question is already settled.", to: key)
     }
@@ -199,14 +231,17 @@ final class MessageDispatcher: Sendable {
     guard let (record, reading) = questions.reading(of: action), record.session == (await bindings.id(of: key))
     else {
       let text =
-        RunAgainButton.message(of: action, in: key) == nil
-        ? "That question is already settled."
-        : "That message is already running again, or is no longer kept. Write it again if you still want it."
+        if action.action.hasPrefix(ApprovalReply.idPrefix) {
+          ApprovalDesk.notOpen
+        } else if RunAgainButton.message(of: action, in: key) == nil {
+          "That question is already settled."
+        } else {
+          "That message is already running again, or is no longer kept. Write it again if you still want it."
+        }
       return directory.endMessage(messageKey, saying: text)
     }
     guard await beginHandling(messageKey) else {
-      return directory.say(
-        "⚠️ Your answer was not passed on, because nothing can be stored. Answer again later.", to: key)
+      return directory.say(Self.notStored, to: key)
     }
     switch reading {
     case .unclear(let hint): directory.say(hint, to: key)

@@ -68,41 +68,62 @@ final class PromptRouter: Sendable {
     case .failed(let error): return "⚠️ Your message waits until pi-relayd is started again: \(error)"
     }
     let prompt = await makePrompt(message, messageKey, link, session, earlier)
-    if session.role != nil, !admission.admit(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
+    switch await place(prompt, in: session, as: mode) {
+    case .notAdmitted:
       directory.endMessage(
         messageKey, .refused, saying: "❌ Too many messages are waiting, so this one was not accepted. Try again later.")
       return nil
-    }
-    if mode == .steer {
-      switch await session.steer(prompt) {
-      case .taken: return "↪️ The working agent has your message."
-      case .refused: break
-      case .unanswered:
-        return
-          "↪️ Given to the working agent, which has not confirmed it yet. If the agent does not take it, it runs next."
-      case .withdrawn:
-        admission.cancel(prompt.key)
-        return nil
-      }
-    }
-    let place = await session.enqueue(prompt)
-    if !place.isTaken { admission.cancel(prompt.key) }
-    switch place {
-    case .next, .parked: return nil
-    case .queued(let before):
+    case .steered: return "↪️ The working agent has your message."
+    case .unconfirmed:
+      return
+        "↪️ Given to the working agent, which has not confirmed it yet. If the agent does not take it, it runs next."
+    case .withdrawn, .queued(.next), .queued(.parked): return nil
+    case .queued(.queued(let before)):
       return "⏳ Queued: it runs when the agent is done" + (before > 1 ? " with \(before) others." : ".")
-    case .undecided(let count):
+    case .queued(.undecided(let count)):
       return "⏳ Queued: \(count) messages wait until the question above is decided."
-    case .closed:
+    case .queued(.closed):
       // Closed a moment ago from elsewhere: the message begins another.
       await bindings.unbindAll(from: session)
       return await submit(message, link, as: mode, earlier: earlier)
-    case .full(let count):
+    case .queued(.full(let count)):
       directory.endMessage(
         messageKey, .refused,
         saying: "❌ \(count) messages are already waiting, so this one was not accepted. Try again later.")
       return nil
     }
+  }
+
+  /// The place of a message in the session that it was given to.
+  enum Placement: Sendable, Equatable {
+    /// The run in progress has it.
+    case steered
+    /// Written to the run in progress, which has not confirmed it.
+    case unconfirmed
+    /// Taken back meanwhile.
+    case withdrawn
+    /// The assistant takes no more.
+    case notAdmitted
+    case queued(Session.Enqueued)
+  }
+
+  func place(_ prompt: Prompt, in session: Session, as mode: Config.Busy) async -> Placement {
+    if session.role != nil, !admission.admit(prompt.key, isKnown: prompt.life.evidence.isAdmitted) {
+      return .notAdmitted
+    }
+    if mode == .steer {
+      switch await session.steer(prompt) {
+      case .taken: return .steered
+      case .refused: break
+      case .unanswered: return .unconfirmed
+      case .withdrawn:
+        admission.cancel(prompt.key)
+        return .withdrawn
+      }
+    }
+    let place = await session.enqueue(prompt)
+    if !place.isTaken { admission.cancel(prompt.key) }
+    return .queued(place)
   }
 
   private func makePrompt(
@@ -116,6 +137,8 @@ final class PromptRouter: Sendable {
       key: key, text: await text(of: quoted, for: session), typed: message.text,
       attachments: message.attachments ?? [], spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
+    // A finding of the periodic check is nobody's request.
+    if !key.origin.isHeartbeat { prompt.author = Prompt.Author(id: message.sender.id, name: message.sender.name) }
     prompt.life = earlier.map { $0.life(in: session.id) } ?? MessageLifecycle(isAdmitted: key.origin.isHeartbeat)
     return prompt
   }

@@ -28,6 +28,7 @@ actor RecoveryCoordinator {
   private let directory: ConversationDirectory
   private let bindings: SessionBindings
   private let dispatcher: MessageDispatcher
+  private let programs: ProgramRecovery
   private let redaction: Redactor
   private let logger: Logger
   private var progress = RecoveryProgress()
@@ -36,13 +37,14 @@ actor RecoveryCoordinator {
 
   init(
     store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
-    dispatcher: MessageDispatcher, redaction: Redactor, logger: Logger
+    dispatcher: MessageDispatcher, programs: ProgramRecovery, redaction: Redactor, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
     self.directory = directory
     self.bindings = bindings
     self.dispatcher = dispatcher
+    self.programs = programs
     self.redaction = redaction
     self.logger = logger
   }
@@ -64,7 +66,10 @@ actor RecoveryCoordinator {
       for one in left.outbound { output(one.record.conversation, link).post(.resume(one)) }
       for end in left.untold { output(end.key.conversation, link).post(.tell(end)) }
       // After the unfinished sends: new events of the session come behind them.
-      for binding in stored { await watchAgain(binding) }
+      for binding in stored {
+        await watchAgain(binding)
+        programs.report(binding.session, to: binding.key)
+      }
       for message in left.messages {
         directory.context(message.stored.key.conversation, message.stored.message.conversation, link)
           .inbox.post(.recovered(message, link))
@@ -80,6 +85,15 @@ actor RecoveryCoordinator {
       logger.with("instance", link.name).error(
         "the unfinished work could not be read, and waits for the next start: \(error)")
     }
+  }
+
+  /// Continues the messages of programs, which no messenger brings. Must be called after the sessions have continued, and
+  /// before a program can send another message. Awaits no write.
+  func recoverPrograms() async throws {
+    let instance = ConversationKey.programs
+    let before = handedOver.removeValue(forKey: instance)
+    let left = if let before { before } else { try await unfinished(of: instance) }
+    await programs.recover(left.messages, untold: left.untold)
   }
 
   private func output(_ key: ConversationKey, _ link: PluginConnection) -> ConversationOutput {

@@ -15,6 +15,7 @@ package import RelayStore
 package import RelayText
 package import RelayTransport
 internal import RelayWire
+package import ToolApprovals
 
 /// Routes people's messages to sessions and the sessions' events to conversations.
 ///
@@ -34,6 +35,7 @@ package final class Router: PluginEventHandler {
     /// Of this machine, where its configuration gives it no name.
     package let hostName: String
     package let deliveries: Config.DeliverySettings
+    package let approvals: Config.Approvals
     package let redaction: Redactor
     /// A terminal will not be back: its folders can go.
     package let terminalGone: @Sendable (String) -> Void
@@ -49,6 +51,7 @@ package final class Router: PluginEventHandler {
       machine: Config.Machine,
       hostName: String,
       deliveries: Config.DeliverySettings,
+      approvals: Config.Approvals = Config.Approvals(),
       redaction: Redactor,
       terminalGone: @escaping @Sendable (String) -> Void,
       logger: Logger
@@ -62,6 +65,7 @@ package final class Router: PluginEventHandler {
       self.machine = machine
       self.hostName = hostName
       self.deliveries = deliveries
+      self.approvals = approvals
       self.redaction = redaction
       self.terminalGone = terminalGone
       self.logger = logger
@@ -70,6 +74,8 @@ package final class Router: PluginEventHandler {
 
   private let dependencies: Dependencies
   private let taskScope: TaskScope
+  /// Decides about tool calls.
+  package let approvals: ApprovalDesk
   private let checkpoints: StreamCheckpoints
   private let subscriptions: SessionSubscriptions
   private let directory: ConversationDirectory
@@ -83,6 +89,14 @@ package final class Router: PluginEventHandler {
   private let terminals: DetachedTerminals
   private let unseen: UnseenEvents
   private let snapshots: RoutingSnapshots
+  private let programs: ProgramMessages
+  private let programRecovery: ProgramRecovery
+  /// For programs that are no messengers.
+  package let commands: SessionCommands
+  /// The sessions whose agents people run in terminals.
+  package let attachments: AttachedSessions
+  /// The way from an agent to the person whose message it works on.
+  package let requesters: RequesterChannel
 
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
@@ -102,6 +116,10 @@ package final class Router: PluginEventHandler {
     }
     bindings = SessionBindings(
       store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, logger: logger)
+    approvals = ApprovalDesk(
+      settings: dependencies.approvals, sessions: sessions, store: store, timeSource: timeSource,
+      redaction: Redactor([Redactor.builtInName] + dependencies.deliveries.redact), logger: logger,
+      session: { [bindings] in await bindings.id(of: $0) })
     gate = InboundGate(
       store: store, directory: directory, subscriptions: subscriptions, questions: questions, timeSource: timeSource,
       logger: logger)
@@ -114,10 +132,21 @@ package final class Router: PluginEventHandler {
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
     let dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
-      subscriptions: subscriptions, questions: questions, logger: logger)
+      subscriptions: subscriptions, questions: questions, approvals: approvals, logger: logger)
+    let (programGate, files) = (ProgramGate(), ProgramFiles(home: dependencies.home))
+    programs = ProgramMessages(store: store, prompts: prompts, gate: gate, files: files, logger: logger)
+    programRecovery = ProgramRecovery(
+      store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, prompts: prompts,
+      messages: programs, files: files, redaction: redaction, logger: logger)
+    commands = SessionCommands(
+      sessions: sessions, bindings: bindings, subscriptions: subscriptions, questions: questions, prompts: prompts,
+      messages: programs, gate: programGate, taskScope: taskScope, timeSource: timeSource)
+    attachments = AttachedSessions(
+      store: store, sessions: sessions, bindings: bindings, directory: directory, prompts: prompts, logger: logger)
+    requesters = RequesterChannel(store: store, sessions: sessions, directory: directory, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
-      redaction: redaction, logger: logger)
+      programs: programRecovery, redaction: redaction, logger: logger)
     presence = PresenceTracker(
       sessions: sessions, directory: directory, subscriptions: subscriptions, redaction: redaction, logger: logger)
     scheduler = AssistantScheduler(
@@ -132,7 +161,8 @@ package final class Router: PluginEventHandler {
     unseen = UnseenEvents(
       store: store, sessions: sessions, directory: directory, questions: questions, logger: logger)
     snapshots = RoutingSnapshots(
-      gate: gate, directory: directory, subscriptions: subscriptions, questions: questions, recovery: recovery)
+      gate: gate, directory: directory, subscriptions: subscriptions, questions: questions, recovery: recovery,
+      programs: programGate)
     directory.onArrival { [dispatcher, recovery] arrival, key in
       await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
     }
@@ -151,14 +181,24 @@ package final class Router: PluginEventHandler {
     }
     checkpoints.sweep(keeping: keys)
     terminals.expectAll(among: try await store.instances())
+    try await programRecovery.sweepFiles()
   }
+
+  /// Continues the messages of programs; after the sessions have continued.
+  package func recoverPrograms() async throws { try await recovery.recoverPrograms() }
 
   /// Runs conversations until `stop`.
   package func run() async {
-    subscriptions.whenEndedUnseen { [taskScope, unseen] end, how in taskScope.add { await unseen.ended(end, how) } }
+    subscriptions.whenEndedUnseen { [taskScope, unseen, programs] end, how in
+      // At once: the daemon may be about to close the store.
+      if end.key.conversation.isProgram { return programs.ended(end) }
+      taskScope.add { await unseen.ended(end, how) }
+    }
     subscriptions.whenAskedUnseen { [taskScope, unseen] record, key in
       taskScope.add { await unseen.asked(record, key) }
     }
+    bindings.whenTurned { [approvals] in await approvals.conversationTurned($0, to: $1) }
+    taskScope.add { [approvals] in await approvals.endEarlierApprovals() }
     subscriptions.whenChanged { [weak presence] in presence?.scheduleUpdate() }
     await taskScope.run()
   }

@@ -9,12 +9,14 @@ struct RoutingSnapshots: Sendable {
   let subscriptions: SessionSubscriptions
   let questions: QuestionRegistry
   let recovery: RecoveryCoordinator
+  let programs: ProgramGate
 
   /// Says nothing more until `resume`.
   ///
   /// - Returns: the work under way, when nothing is being handled at this moment; otherwise `nil`, and the obstacle.
   func takeSnapshot() async -> (Router.Snapshot?, obstacle: String?) {
     if gate.isStoring { return (nil, "a message is being stored") }
+    guard programs.close() else { return (nil, "the request of a program") }
     var conversations: [ConversationSnapshot] = []
     for (key, context) in directory.all {
       guard context.inbox.isAwaited,
@@ -26,7 +28,10 @@ struct RoutingSnapshots: Sendable {
     return (Router.Snapshot(conversations: conversations, dialogs: questions.all), nil)
   }
 
-  func resume() async { for context in directory.all.values { await context.output.resume() } }
+  func resume() async {
+    programs.open()
+    for context in directory.all.values { await context.output.resume() }
+  }
 
   func adopt(_ snapshot: Router.Snapshot, running: Set<MessageKey>) async throws {
     let shown = snapshot.conversations.reduce(into: Set()) { $0.formUnion($1.keys) }

@@ -2,6 +2,7 @@ internal import AgentSessions
 internal import ChatCommands
 internal import Conversations
 internal import Logging
+internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
 internal import RelayModel
@@ -16,6 +17,10 @@ final class SessionBindings: Sendable {
   private let subscriptions: SessionSubscriptions
   private let logger: Logger
   private let cache = BindingCache()
+  private let turned = Locked(Turned())
+
+  /// A structure, because a closure stored directly in a generic value is wrapped again at each access in place.
+  private struct Turned { var receiver: (@Sendable (ConversationKey, String?) async -> Void)? }
 
   /// The conversation that the shared main session is bound to; no messenger's instance has such a name.
   static let main = ConversationKey(instance: "main", conversation: "main")
@@ -30,6 +35,16 @@ final class SessionBindings: Sendable {
     self.directory = directory
     self.subscriptions = subscriptions
     self.logger = logger
+  }
+
+  /// Sets the receiver of conversations that talk to another session from now on, or to none.
+  func whenTurned(_ told: @escaping @Sendable (ConversationKey, String?) async -> Void) {
+    turned.withLock { $0.receiver = told }
+  }
+
+  private func noteTurn(_ key: ConversationKey) async {
+    guard let receiver = turned.withLock({ $0.receiver }) else { return }
+    await receiver(key, await id(of: key))
   }
 
   // MARK: - Looking up
@@ -90,6 +105,7 @@ final class SessionBindings: Sendable {
     } catch {
       logger.with(key).with("session", session.id).error("the choice of a session could not be stored: \(error)")
     }
+    await noteTurn(key)
     await watch(session.id, key)
   }
 
@@ -149,5 +165,6 @@ final class SessionBindings: Sendable {
     } catch {
       logger.with(key).error("the end of its binding to a session was not stored: \(error)")
     }
+    await noteTurn(key)
   }
 }

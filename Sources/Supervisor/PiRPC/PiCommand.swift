@@ -25,6 +25,8 @@ package enum PiCommand: Sendable, Equatable {
   /// Entries after the one named, or all.
   case getEntries(since: String?)
   case setSessionName(String)
+  /// Of a pi in a person's own terminal, whose settings are that person's.
+  case setModel(provider: String?, id: String)
 
   package var name: String {
     switch self {
@@ -39,6 +41,7 @@ package enum PiCommand: Sendable, Equatable {
     case .getAvailableModels: "get_available_models"
     case .getEntries: "get_entries"
     case .setSessionName: "set_session_name"
+    case .setModel: "set_model"
     }
   }
 
@@ -59,6 +62,9 @@ package enum PiCommand: Sendable, Equatable {
     case .compact(let instructions): add("customInstructions", instructions)
     case .getEntries(let since): add("since", since)
     case .setSessionName(let name): add("name", name)
+    case .setModel(let provider, let id):
+      add("provider", provider)
+      add("modelId", id)
     case .abort, .clearQueue, .getState, .getSessionStats, .getCommands, .getAvailableModels: break
     }
     return line + [UInt8(ascii: "}"), 0x0A]

@@ -11,6 +11,8 @@ package enum PiEvent: Sendable, Equatable {
   case agentSettled
   /// `text` is nil for a message of another role than `user`, one with images, and one too long to keep.
   case messageStart(role: String, text: String?)
+  /// A person has typed a message in the agent's own terminal.
+  case typed(String)
   case messageEnd(PiMessage)
   case toolStart(id: String, name: String, arguments: JSONValue)
   case toolEnd(id: String, name: String, failed: Bool, images: [PiImage])

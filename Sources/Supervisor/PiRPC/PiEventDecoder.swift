@@ -86,7 +86,10 @@ enum PiEventDecoder {
   private static func messageStart(_ line: UnsafeRawBufferPointer) throws -> PiEvent {
     let role = try JSONCoding.decode(RoleOnly.self, from: line).message.role
     guard role == "user" else { return .messageStart(role: role, text: nil) }
-    let content = try JSONValue(text: line)["message"]?["content"]
+    let event = try JSONValue(text: line)
+    let content = event["message"]?["content"]
+    // Only the extension in a terminal says where a message came from.
+    if event["source"] == "interactive" { return .typed(try text(content)) }
     let hasImages = content?.arrayValue?.contains { $0["type"]?.stringValue != "text" } ?? false
     return .messageStart(role: role, text: hasImages ? nil : try text(content))
   }

@@ -4,6 +4,8 @@ internal import Glibc
 package enum TerminationStatus: Sendable, Hashable, CustomStringConvertible {
   case exited(Int32)
   case signaled(Int32)
+  /// A process that is no child has closed its connection.
+  case disconnected
 
   /// From `waitpid`'s status.
   init(status: Int32) {
@@ -15,6 +17,7 @@ package enum TerminationStatus: Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .exited(let code): "exit code \(code)"
     case .signaled(let signal): "signal \(signal) (\(String(cString: strsignal(signal))))"
+    case .disconnected: "its connection was closed"
     }
   }
 }

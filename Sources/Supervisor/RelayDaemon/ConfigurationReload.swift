@@ -2,11 +2,13 @@ internal import AgentRuntime
 internal import AgentSessions
 internal import Assistant
 internal import Logging
+internal import MessageRouting
 internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayLogging
+internal import ToolApprovals
 
 /// Takes what can change of the configuration while the daemon runs.
 struct ConfigurationReload: Sendable {
@@ -35,6 +37,7 @@ struct ConfigurationReload: Sendable {
       }
       await parts.agents.forget()
       await parts.assistant.profile.dependencies.agents.forget()
+      await parts.router.approvals.apply(new.config.approvals)
       await parts.plugins.apply(new)
       logger.notice("the configuration was read again")
       return []

@@ -1,4 +1,5 @@
 internal import AgentSessions
+internal import Bridge
 internal import CLinux
 internal import ControlServer
 internal import FoundationEssentials
@@ -127,6 +128,9 @@ package final class Daemon: Sendable {
     let status = StatusReport(options: options, loaded: loaded, parts: parts, began: began)
     let reload = ConfigurationReload(loaded: loaded, load: options.loadConfiguration, parts: parts, log: daemonLog)
     let upgrade = Locked<Upgrade?>(nil)
+    let extensions = AgentExtensions(
+      machine: config.machine.name ?? Self.hostName, sessions: sessions, commands: router.commands,
+      requesters: router.requesters, attachments: router.attachments, desk: router.approvals, store: store)
     let control = try ControlServer(
       home: home,
       handlers: .init(
@@ -135,7 +139,8 @@ package final class Daemon: Sendable {
           guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
-        audience: router, agents: { Set(await sessions.statuses().compactMap(\.pid)) }),
+        audience: router, sessions: router.commands, attachments: extensions, extensions: extensions,
+        agents: { await sessions.agentProcesses() }),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
     upgrade.withLock {
@@ -153,6 +158,7 @@ package final class Daemon: Sendable {
       }
       group.addTask(executorPreference: EventLoop.shared) { await router.run() }
       group.addTask { await control.run() }
+      if let bridges = parts.bridges { group.addTask { await bridges.run() } }
       group.addTask { await plugins.run() }
       if let interval = watchdogInterval {
         group.addTask {
@@ -194,6 +200,7 @@ package final class Daemon: Sendable {
   ) async {
     parts.router.drain()
     let cut = await parts.sessions.stop(drain: settings.drain)
+    await parts.bridges?.stop(reason: "pi-relayd is stopping")
     if settings.tellsConversations { parts.router.tellOfStop() }
     await parts.router.flush(within: Self.flushLimit)
     let parked = cut + (await parts.router.leftForNextStart())

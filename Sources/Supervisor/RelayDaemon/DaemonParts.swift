@@ -1,7 +1,9 @@
 internal import AgentRuntime
 internal import AgentSessions
 internal import Assistant
+internal import Bridge
 internal import ContentServices
+internal import Glibc
 internal import LiveUpgrade
 internal import Logging
 internal import MessageRouting
@@ -23,6 +25,7 @@ struct DaemonParts: Sendable {
   let sessions: SessionRegistry
   let router: Router
   let plugins: PluginRegistry
+  let bridges: BridgeServer?
   /// Names of variables that agents are not given; a reload adds to them.
   let secrets: Locked<Set<String>>
 
@@ -52,13 +55,24 @@ struct DaemonParts: Sendable {
     }
     let agents = agentChoice(config.pi.executable, [:])
     let redaction = Redactor(config.delivery.redact, logger: logger)
-    let dependencies = SessionDependencies(
+    var dependencies = SessionDependencies(
       home: home, guardian: guardian, environment: options.environment, store: store, timeSource: timeSource,
       logLimits: logLimits,
       places: AgentSlots(maximum: config.sessions.maximum, maximumStarting: config.sessions.maximumStarting),
       agents: agents, prepare: { await PreparedPrompt($0, by: services) }, logger: logger,
       quote: { redaction.line($0, limit: $1) },
       secretVariables: { secrets.withLock { $0 } })
+    let bridges = BridgeServer.configured(config.bridge, options, logger)
+    dependencies.agentObserver = bridges
+    dependencies.hasApprovals = config.approvals.isEnabled
+    dependencies.extensionFolder = Self.extensionFolder(config.pi, options, logger)
+    if config.approvals.isEnabled, dependencies.extensionFolder == nil {
+      logger.warning(
+        """
+        approvals.enabled: agents of this daemon run without the extension, so that none of their calls waits; set \
+        pi.extension to its folder
+        """)
+    }
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
     let sessions = SessionRegistry(
       ordinary: SessionProfile(pi: config.pi, settings: config.sessions, dependencies: dependencies),
@@ -67,12 +81,14 @@ struct DaemonParts: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, home: home,
         timeSource: timeSource, machine: config.machine, hostName: Daemon.hostName, deliveries: config.delivery,
-        redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
+        approvals: config.approvals, redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
+    bridges?.serve(BridgedSessions(commands: router.commands, sessions: sessions, marker: guardian.marker))
     try await router.restore()
     if let handover = options.handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
       await sessions.adopt(handover.sessions)
     }
+    try await router.recoverPrograms()
     let plugins = PluginRegistry(
       discovery: PluginDiscovery(bundledFolder: options.bundledFolder, droppedFolder: home.plugins), loaded: loaded,
       dependencies: PluginDependencies(
@@ -85,7 +101,26 @@ struct DaemonParts: Sendable {
     self.sessions = sessions
     self.router = router
     self.plugins = plugins
+    self.bridges = bridges
     self.secrets = secrets
+  }
+}
+
+extension DaemonParts {
+  /// The extension that agents run with: the one that is configured, or the one that was installed beside the plugins.
+  private static func extensionFolder(
+    _ settings: Config.Pi, _ options: Daemon.Options, _ logger: Logger
+  ) -> String? {
+    guard settings.loadsExtension,
+      let folder = settings.extensionFolder ?? options.bundledFolder.map({ "\($0)/extension" })
+    else { return nil }
+    guard access("\(folder)/index.js", R_OK) == 0 else {
+      if settings.extensionFolder != nil {
+        logger.warning("pi.extension: \(folder) has no index.js that can be read; agents run without the extension")
+      }
+      return nil
+    }
+    return folder
   }
 }
 

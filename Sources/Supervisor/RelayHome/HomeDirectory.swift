@@ -29,7 +29,13 @@ package struct HomeDirectory: Sendable, Equatable {
   package var database: String { state + "/relay.db" }
   /// The texts that growing messages show.
   package var streams: String { state + "/streams" }
-  package var socket: String { run + "/control.sock" }
+  /// The control socket: in the home, or under /tmp where its path would be too long for a socket there.
+  package var socket: String {
+    let usual = run + "/control.sock"
+    return usual.utf8.count <= Self.maximumSocketPath ? usual : "\(Self.shortFolder)/\(fingerprint).sock"
+  }
+  /// Holds the path of the control socket where that is not in the home, for programs that do not compute it.
+  package var socketPathFile: String { run + "/control.path" }
   package var lock: String { run + "/lock" }
   package var daemonLog: String { logs + "/pi-relayd.log" }
   /// Session files for releases of pi that cannot be given an id.
@@ -67,12 +73,22 @@ package struct HomeDirectory: Sendable, Equatable {
 
   /// Makes everything that is missing.
   package func prepare() throws(Failure) {
-    if socket.utf8.count > Self.maximumSocketPath {
-      throw Failure(
-        description: "the path of the control socket is too long (\(socket.utf8.count) bytes, at most "
-          + "\(Self.maximumSocketPath)): \(socket); set PI_RELAY_HOME to a shorter path")
-    }
     for folder in [path, plugins, logs, run, state, sessions, streams] { try makePrivate(folder) }
+    guard !socket.hasPrefix(run) else { return }
+    try makePrivate(Self.shortFolder)
+    do {
+      try Data((socket + "\n").utf8).write(to: URL(filePath: socketPathFile), options: .atomic)
+    } catch {
+      throw Failure(description: "\(socketPathFile) cannot be written: \(error)")
+    }
+  }
+
+  private static var shortFolder: String { "/tmp/pi-relay-\(geteuid())" }
+
+  /// A name for this home that is the same in every program: FNV-1a of its path.
+  private var fingerprint: String {
+    let hash = path.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
   }
 
   /// Makes a folder for this user only, with its parents; an existing one is made private.

@@ -41,7 +41,7 @@ package struct DeliveryStatus: Codable, Sendable, Equatable {
   package var waiting: Int
   /// Given up, as far back as is kept (`storage.keepDays`).
   package var failed: Int
-  /// Why the last of these was.
+  /// The reason why the last of these was given up.
   package var lastFailure: String?
 
   package init(instance: String, waiting: Int, failed: Int, lastFailure: String? = nil) {

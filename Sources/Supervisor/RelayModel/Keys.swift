@@ -15,6 +15,12 @@ package struct ConversationKey: Hashable, Sendable, Codable, CustomStringConvert
 
   /// True for `pi-relayd chat`, which only the daemon's own user can start.
   package var isLocalTerminal: Bool { instance.hasPrefix(Self.terminalPrefix) }
+
+  /// The instance of messages from programs; no plugin has such a name. Its conversations are sessions, by their ids.
+  package static let programs = "pi-relayd/programs"
+
+  /// True for programs of the daemon's own user, which are no messengers.
+  package var isProgram: Bool { instance == Self.programs }
 }
 
 /// A message is known by where it came from and the platform's own id.

@@ -12,12 +12,15 @@ package enum MessageOrigin: Sendable, Equatable {
   case filesOfAnswer(String)
   /// `/spawn` brought the first task of a new session; the id is the command's.
   case firstTask(String)
+  /// A program gave the message to a session; the id is the program's.
+  case program(String)
 
   private static let commandPrefix = "command:"
   private static let actionPrefix = "action:"
   private static let heartbeatPrefix = "heartbeat:"
   private static let filesPrefix = "files:"
   private static let taskPrefix = "task:"
+  private static let programPrefix = "program:"
 
   /// - Parameter id: of a stored message.
   package init(id: String) {
@@ -31,6 +34,8 @@ package enum MessageOrigin: Sendable, Equatable {
       self = .filesOfAnswer(String(id.dropFirst(Self.filesPrefix.count)))
     } else if id.hasPrefix(Self.taskPrefix) {
       self = .firstTask(String(id.dropFirst(Self.taskPrefix.count)))
+    } else if id.hasPrefix(Self.programPrefix) {
+      self = .program(String(id.dropFirst(Self.programPrefix.count)))
     } else {
       self = .written(id)
     }
@@ -45,6 +50,7 @@ package enum MessageOrigin: Sendable, Equatable {
     case .heartbeat(let number): Self.heartbeatPrefix + number
     case .filesOfAnswer(let answer): Self.filesPrefix + answer
     case .firstTask(let command): Self.taskPrefix + command
+    case .program(let id): Self.programPrefix + id
     }
   }
 
@@ -52,7 +58,7 @@ package enum MessageOrigin: Sendable, Equatable {
   package var isInteraction: Bool {
     switch self {
     case .command, .action: true
-    case .written, .heartbeat, .filesOfAnswer, .firstTask: false
+    case .written, .heartbeat, .filesOfAnswer, .firstTask, .program: false
     }
   }
 

@@ -31,7 +31,7 @@ package struct OutboundRecord: Sendable, Equatable {
     }
   }
 
-  /// Of an earlier version, which recorded the key of an answer before its words.
+  /// A record of an earlier version, which stored the key of an answer before its words.
   package var hasKeyOnly: Bool {
     guard case .message(let message) = request else { return false }
     return message.streaming == true && message.text.isEmpty
@@ -59,7 +59,7 @@ package struct UnfinishedOutbound: Sendable, Equatable {
   }
 }
 
-/// How often something was tried to be sent in vain, and how long until the next try.
+/// The number of failed tries of a send, and the wait until the next.
 package struct SendTries: Sendable, Equatable {
   package var failed: Int
   package var wait: Duration
@@ -75,7 +75,7 @@ package struct DeliveryCount: Sendable, Equatable {
   package var instance: String
   package var waiting: Int
   package var failed: Int
-  /// Why the last of these failed.
+  /// The reason why the last of these failed.
   package var lastFailure: String?
 
   package init(instance: String, waiting: Int, failed: Int, lastFailure: String? = nil) {

@@ -1,4 +1,4 @@
-/// How a plugin instance is doing, for `status` and `plugins`.
+/// The status of a plugin instance, for `status` and `plugins`.
 package struct PluginStatus: Sendable, Codable, Equatable {
   package enum State: String, Sendable, Codable {
     case starting, running, asleep, waiting, failing, unconfigured, misconfigured, disabled, stopped
@@ -13,7 +13,7 @@ package struct PluginStatus: Sendable, Codable, Equatable {
   /// Seconds in this state.
   package var since: Double?
   package var restarts: Int
-  /// Why it is not running, or what keeps it from its work, in words.
+  /// The reason why it does not run or cannot work, in words.
   package var problem: String?
 
   package init(
@@ -46,7 +46,7 @@ package struct PluginStatus: Sendable, Codable, Equatable {
   }
 }
 
-/// How a plugin that ends again and again is held back.
+/// The wait of a plugin that exits again and again.
 package struct Backoff: Sendable, Equatable {
   /// Ends in a row.
   package var failures: Int

@@ -2,6 +2,18 @@ package import RelayWire
 
 /// A message on its way to the agent.
 package struct Prompt: Codable, Sendable, Equatable {
+  /// The person who wrote a message, or pressed its button.
+  package struct Author: Codable, Sendable, Equatable {
+    /// The platform's id.
+    package var id: String
+    package var name: String
+
+    package init(id: String, name: String) {
+      self.id = id
+      self.name = name
+    }
+  }
+
   package var key: MessageKey
   /// As the agent gets it, before attachments.
   package var text: String
@@ -10,9 +22,11 @@ package struct Prompt: Codable, Sendable, Equatable {
   package var attachments: [Attachment]
   package var spoolFolder: String
   package var proxy: String?
+  /// `nil` where nobody wrote the message, and of earlier versions.
+  package var author: Author?
   /// Hosts that the messenger's attachments come from.
   package var hosts: [String]?
-  /// How far it has come.
+  /// Its life so far.
   package var life: MessageLifecycle
 
   package init(
@@ -26,5 +40,10 @@ package struct Prompt: Codable, Sendable, Equatable {
     self.spoolFolder = spoolFolder
     self.proxy = proxy
     self.life = life
+  }
+
+  /// The person to ask about what the agent does for this message; `nil` where nobody wrote it.
+  package var requester: Requester? {
+    author.map { Requester(conversation: key.conversation, person: $0.id) }
   }
 }

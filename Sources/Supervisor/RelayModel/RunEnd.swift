@@ -1,6 +1,6 @@
 package import RelayWire
 
-/// How a run ended.
+/// The end of a run.
 package enum RunEnd: Sendable, Equatable {
   case completed
   case aborted

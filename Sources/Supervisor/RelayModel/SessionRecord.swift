@@ -12,10 +12,12 @@ package struct SessionRecord: Sendable, Equatable {
   package var home: ConversationKey?
   /// The model that its agent named last, as people are shown it.
   package var shownModel: String?
+  /// A person runs its agent in a terminal: the daemon starts none.
+  package var isAttached: Bool
 
   package init(
     id: String, name: String, directory: String, model: String?, wantsToolImages: Bool, role: SessionRole? = nil,
-    home: ConversationKey? = nil, shownModel: String? = nil
+    home: ConversationKey? = nil, shownModel: String? = nil, isAttached: Bool = false
   ) {
     self.id = id
     self.name = name
@@ -25,7 +27,13 @@ package struct SessionRecord: Sendable, Equatable {
     self.role = role
     self.home = home
     self.shownModel = shownModel
+    self.isAttached = isAttached
   }
+}
+
+extension SessionRecord {
+  /// The variable with the session's id in the environment of its processes.
+  package static let environmentVariable = "PI_RELAY_SESSION"
 }
 
 /// The role of a session that is not an ordinary coding session.

@@ -1,4 +1,4 @@
-/// How a session is doing, for `/status` and `pi-relayd sessions`.
+/// The status of a session, for `/status` and `pi-relayd sessions`.
 package struct SessionStatus: Sendable, Codable, Equatable {
   package enum Activity: String, Sendable, Codable { case asleep, starting, idle, working, compacting }
 
@@ -31,7 +31,7 @@ package struct SessionStatus: Sendable, Codable, Equatable {
     self.isDemo = isDemo
   }
 
-  /// How it is doing, for people: wherever they read it, in the same words.
+  /// The activity in words, the same wherever people read it.
   package var words: String {
     activity.rawValue + (queued > 0 ? ", \(queued) waiting" : "")
   }

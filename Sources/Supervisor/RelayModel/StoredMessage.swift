@@ -1,6 +1,6 @@
 package import RelayWire
 
-/// How far a message has come. Every one ends as settled, interrupted or dropped.
+/// The stored stage of a message. Every message ends as settled, interrupted or dropped.
 package enum MessageStage: Sendable, Equatable {
   case received
   /// A command, or the answer to a question, is being carried out.
@@ -16,6 +16,19 @@ package enum MessageStage: Sendable, Equatable {
     switch self {
     case .dispatching(let session, _), .accepted(let session): session
     default: nil
+    }
+  }
+
+  /// For programs.
+  package var name: String {
+    switch self {
+    case .received: "received"
+    case .handling: "handling"
+    case .dispatching: "dispatching"
+    case .accepted: "accepted"
+    case .settled: "settled"
+    case .interrupted: "interrupted"
+    case .dropped: "dropped"
     }
   }
 
@@ -93,7 +106,7 @@ package struct UnfinishedMessage: Sendable, Equatable {
   }
 }
 
-/// A message and how it ended.
+/// The end of a message.
 package struct MessageEnd: Sendable, Equatable {
   package var key: MessageKey
   package var stage: MessageStage

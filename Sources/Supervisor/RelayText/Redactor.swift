@@ -8,7 +8,7 @@ package import RelayWire
 package struct Redactor: Sendable {
   static let replacement = "[redacted]"
   /// The name in the configuration that includes the built-in patterns.
-  static let builtInName = "usual"
+  package static let builtInName = "usual"
 
   /// Tokens of well-known services, and what is assigned to variables named after secrets.
   static let usual = [

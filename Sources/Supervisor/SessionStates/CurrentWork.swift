@@ -2,7 +2,7 @@ package import PiRPC
 package import ProcessSupervision
 package import RelayModel
 
-/// How a run came to its end.
+/// The end of a run.
 package enum RunEnding: Sendable {
   case ended(RunEnd)
   /// The agent exited, with its last words.
@@ -40,7 +40,7 @@ package struct CurrentWork {
 
   private var work = Work.nothing
   private var end = End.open
-  /// Of the run in progress, or of the last one.
+  /// The generation of the run in progress, or of the last one.
   package private(set) var generation = Generation()
   /// Counts the signs that a run goes on, so that an old quiet moment does not end it.
   private var signsOfWork = 0

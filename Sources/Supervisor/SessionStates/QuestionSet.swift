@@ -12,13 +12,24 @@ package struct QuestionSet {
   /// A question of the supervisor's own.
   package struct Own: Sendable {
     package let question: SupervisorQuestion
-    /// Takes the answer; `nil` when the question was withdrawn or cancelled, or has expired.
-    package let answer: @Sendable (SupervisorQuestion.Answer?) -> Void
+    /// Takes the end of the question.
+    package let answer: @Sendable (Reply) -> Void
 
-    package init(question: SupervisorQuestion, answer: @escaping @Sendable (SupervisorQuestion.Answer?) -> Void) {
+    package init(question: SupervisorQuestion, answer: @escaping @Sendable (Reply) -> Void) {
       self.question = question
       self.answer = answer
     }
+  }
+
+  /// The end of a question of the supervisor's own.
+  package enum Reply: Sendable, Equatable {
+    case answered(SupervisorQuestion.Answer)
+    /// The person wants no answer.
+    case dismissed
+    case expired
+    case withdrawn(String)
+
+    package var answer: SupervisorQuestion.Answer? { if case .answered(let answer) = self { answer } else { nil } }
   }
 
   private var dialogs: [String: OpenDialog] = [:]
@@ -53,7 +64,14 @@ package struct QuestionSet {
   package var ownIDs: [String] { Array(own.keys) }
 
   /// The message at the head waits for a person's decision, and everything behind it does too.
-  package var awaitsDecision: Bool { own.values.contains { $0.question != .silence } }
+  package var awaitsDecision: Bool {
+    own.values.contains { if case .message = $0.question { true } else { false } }
+  }
+
+  /// The tool calls that wait for a person.
+  package var approvalIDs: [String] {
+    own.filter { if case .approval = $0.value.question { true } else { false } }.map(\.key)
+  }
 
   /// The open question about an agent that says nothing.
   package var silence: String? { own.first { $0.value.question == .silence }?.key }
@@ -65,6 +83,8 @@ package struct QuestionSet {
   }
 
   package mutating func ask(_ id: String, _ question: Own) { own[id] = question }
+
+  package func own(_ id: String) -> Own? { own[id] }
 
   /// Takes a question out, to answer it.
   package mutating func takeOwn(_ id: String) -> Own? { own.removeValue(forKey: id) }

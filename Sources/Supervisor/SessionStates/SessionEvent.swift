@@ -4,8 +4,10 @@ package import RelayWire
 
 /// An event of a session, for its watchers.
 package enum SessionEvent: Sendable, Equatable {
-  /// Work on a message begins. `text` is what was typed, `origin` where: other watchers are shown it.
+  /// Work on a message begins. Watchers in other conversations than the message's are shown its `text`, as it was typed.
   case runStarted(MessageKey?, text: String)
+  /// A person has typed a message in the agent's own terminal; the agent works on it.
+  case typed(String)
   /// The agent has begun to work.
   case agentStarted
   /// The message is being given to the agent.
@@ -37,6 +39,8 @@ package enum SessionEvent: Sendable, Equatable {
   case messageDropped(MessageEnd)
   /// The message was taken back too late, as it seemed, and the agent did not take it after all.
   case messageNotTaken(MessageEnd)
+  /// The session is closed: no event follows.
+  case closed
 }
 
 /// Work that takes its time and is told while it does.

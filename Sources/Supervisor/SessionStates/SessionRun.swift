@@ -44,6 +44,17 @@ package struct SessionRun: Codable {
     var error: String?
   }
 
+  /// The first message from elsewhere that was written into the run.
+  private var remoteSteering: Prompt?
+
+  /// The people whose words the agent works on. A message from a chat makes the run of a terminal a remote one.
+  package var origin: TurnOrigin {
+    let prompt = prompt.key.conversation.isLocalTerminal ? remoteSteering : self.prompt
+    guard let prompt else { return .local }
+    guard let requester = prompt.requester, let author = prompt.author else { return .nobody }
+    return .remote(requester, name: author.name)
+  }
+
   /// Pi would take a steering message into this run.
   package var takesSteering: Bool { started && !hasEnded && !aborting }
 
@@ -93,7 +104,8 @@ package struct SessionRun: Codable {
     case .agentEnd(let willRetry):
       if willRetry == true { return .goesOn }
       return willRetry == nil && settles != true ? .overUnlessContinued : .goesOn
-    case .agentSettled: return .over(end)
+    // A run that a person began in the agent's own terminal may settle before ours has begun.
+    case .agentSettled: return started || isAccepted ? .over(end) : .goesOn
     case .extensionError(let path, let message):
       if calls(path) { commandError = message }
       return .goesOn
@@ -106,7 +118,10 @@ package struct SessionRun: Codable {
 
   // MARK: - Steering
 
-  package mutating func steer(_ prompt: Prompt, text: String) { steering.append(Steered(prompt: prompt, text: text)) }
+  package mutating func steer(_ prompt: Prompt, text: String) {
+    steering.append(Steered(prompt: prompt, text: text))
+    if remoteSteering == nil, !prompt.key.conversation.isLocalTerminal { remoteSteering = prompt }
+  }
 
   package func steered(_ key: MessageKey) -> Prompt? { steering.first { $0.prompt.key == key }?.prompt }
 

@@ -1,3 +1,4 @@
+package import Approvals
 package import PiRPC
 package import RelayModel
 
@@ -24,12 +25,15 @@ package enum SupervisorQuestion: Sendable, Hashable, Codable {
   case message(MessageLifecycle.Question)
   /// The agent says nothing in the middle of a run.
   case silence
+  /// A tool call waits for the person whose message the agent works on.
+  case approval(ApprovalQuestion)
 
   package enum SilenceChoice: Sendable, Hashable, CaseIterable { case wait, stopRun, restartAgent }
 
   package enum Answer: Sendable, Hashable {
     case message(MessageLifecycle.Choice)
     case silence(SilenceChoice)
+    case approval(ApprovalDecision)
   }
 
   /// In the order in which people are shown them.
@@ -38,6 +42,7 @@ package enum SupervisorQuestion: Sendable, Hashable, Codable {
     case .message(.agentUnavailable): [.message(.tryAgain), .message(.drop)]
     case .message(.possiblyTaken): [.message(.runAgain), .message(.drop)]
     case .silence: SilenceChoice.allCases.map(Answer.silence)
+    case .approval(let question): question.offer.decisions.map(Answer.approval)
     }
   }
 
@@ -54,6 +59,10 @@ extension SupervisorQuestion.Answer {
     case .silence(.wait): "Wait"
     case .silence(.stopRun): "Stop the run"
     case .silence(.restartAgent): "Restart the agent"
+    case .approval(.approveOnce): "Approve once"
+    case .approval(.approveForSession): "Approve for this session"
+    case .approval(.approvePersistently): "Approve in all sessions"
+    case .approval(.deny): "Deny"
     }
   }
 }

@@ -132,6 +132,24 @@ extension SQLiteStore {
     try await commits.write { try Self.end(end, at: time, $0) }
   }
 
+  /// Stores the end of a message that has no messenger, after everything given to the store before.
+  ///
+  /// - Parameter isTold: false where somebody is yet to be told of the outcome.
+  package func scheduleEnd(_ end: MessageEnd, isTold: Bool) {
+    let time = now()
+    let values = end.key.values
+    commits.write { connection in
+      try Self.end(end, at: time, connection)
+      guard isTold else { return }
+      try connection.run("UPDATE message SET outcome = NULL WHERE \(Self.whichMessage)", values.0, values.1, values.2)
+    } then: { [logger] outcome in
+      guard case .failure(let error) = outcome else { return }
+      logger?.error(
+        "the end of a message was not stored: \(error)",
+        metadata: ["instance": .string(end.key.conversation.instance)])
+    }
+  }
+
   static func end(_ end: MessageEnd, at time: Double, _ connection: SQLiteConnection) throws {
     let key = end.key.values
     try connection.run(

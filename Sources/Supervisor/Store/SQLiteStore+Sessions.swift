@@ -7,14 +7,17 @@ extension SQLiteStore {
     try await commits.write { connection in
       try connection.run(
         """
-        INSERT INTO session (id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO session
+          (id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel, isAttached)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, directory = excluded.directory, model = excluded.model,
           wantsToolImages = excluded.wantsToolImages, role = excluded.role, homeInstance = excluded.homeInstance,
-          homeConversation = excluded.homeConversation, shownModel = excluded.shownModel
+          homeConversation = excluded.homeConversation, shownModel = excluded.shownModel,
+          isAttached = excluded.isAttached
         """, .text(session.id), .text(session.name), .text(session.directory), .text(session.model),
         .integer(session.wantsToolImages ? 1 : 0), .text(session.role?.rawValue),
-        .text(session.home?.instance), .text(session.home?.conversation), .text(session.shownModel))
+        .text(session.home?.instance), .text(session.home?.conversation), .text(session.shownModel),
+        .integer(session.isAttached ? 1 : 0))
     }
   }
 
@@ -51,7 +54,7 @@ extension SQLiteStore {
       var directory = ""
       return try connection.rows(
         """
-        SELECT id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel
+        SELECT id, name, directory, model, wantsToolImages, role, homeInstance, homeConversation, shownModel, isAttached
         FROM session ORDER BY number
         """
       ) { row in
@@ -62,7 +65,7 @@ extension SQLiteStore {
           wantsToolImages: row.integer(4) != 0, role: row.optionalText(5).flatMap(SessionRole.init),
           home: row.optionalText(6).flatMap { instance in
             row.optionalText(7).map { ConversationKey(instance: instance, conversation: $0) }
-          }, shownModel: row.optionalText(8))
+          }, shownModel: row.optionalText(8), isAttached: row.integer(9) != 0)
       }
     }
   }

@@ -3,7 +3,7 @@ enum Schema {
   /// The steps from version to version. A released step is never changed; another one follows it.
   static let migrations = [
     firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels, toldNotices,
-    unfinishedWork, approvals,
+    unfinishedWork, approvals, attachments,
   ]
 
   static var version: Int { migrations.count }
@@ -125,6 +125,11 @@ enum Schema {
     CREATE INDEX unfinishedMessage ON message (instance) WHERE endedAt IS NULL OR outcome IS NOT NULL;
     CREATE INDEX unfinishedOutbound ON outbound (instance) WHERE settledAt IS NULL OR isOpen;
     CREATE INDEX failedOutbound ON outbound (instance) WHERE result = 1;
+    """
+
+  private static let attachments = """
+    -- A person runs the session's agent in a terminal.
+    ALTER TABLE session ADD COLUMN isAttached INTEGER NOT NULL DEFAULT 0;
     """
 
   private static let approvals = """

@@ -18,6 +18,8 @@ export class FakeDaemon extends Happenings {
   /** Answers by method: a value, or a function of the parameters that may throw `{ code, message }`. `undefined`: no answer. */
   answers = {};
   approvals = { enabled: true, timeoutSeconds: 120 };
+  /** Errors that answer no request. */
+  refusals = [];
   connections = 0;
   sockets = [];
   /** The socket of the last stream, and that of the last greeted connection for requests. */
@@ -136,6 +138,7 @@ export class FakeDaemon extends Happenings {
       this.responses.push(message);
       return this.#settle(message);
     }
+    if (message.id === null) this.refusals.push(message.error);
     if (message.method === undefined) return this.#settle(message);
     this.messages.push({ ...message, connection });
     const reply = this.#reply(message);

@@ -9,16 +9,16 @@ import { ManualClock } from "./manual-clock.js";
 /**
  * A stand-in of pi with the extension in it, and a stand-in of the daemon, in a folder of their own.
  * @param {import("node:test").TestContext} t
- * @param {{ child?: boolean, env?: object, pi?: object }} [options]
+ * @param {{ child?: boolean, isTerminal?: boolean, env?: object, pi?: object }} [options]
  */
-export function scene(t, { child = false, env = {}, pi: about = {} } = {}) {
+export function scene(t, { child = false, isTerminal = !child, env = {}, pi: about = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "pi-relay-"));
   const path = join(folder, "control.sock");
   const daemon = new FakeDaemon(path);
   const clock = new ManualClock();
   const pi = new FakePi(about);
   const environment = { HOME: folder, PI_RELAY_SOCKET: path, ...(child ? { PI_RELAY_SESSION: "s1" } : {}), ...env };
-  activate(pi, { env: environment, clock, random: () => 0.5 });
+  activate(pi, { env: environment, clock, random: () => 0.5, isTerminal });
   // pi's own input keeps its process running; the extension must not.
   const running = setInterval(() => {}, 60_000);
   t.after(async () => {

@@ -107,4 +107,7 @@ int relay_guard_run(void);
 /// Whether a process carries `marker` in its environment.
 int relay_process_is_marked(pid_t pid, const char *marker);
 
+/// Copies the value of a variable in a process's environment, if it is shorter than `size`. Returns whether it did.
+int relay_process_variable(pid_t pid, const char *name, char *value, size_t size);
+
 #endif

@@ -1,4 +1,5 @@
 import Glibc
+import MessengerKit
 import PluginSDK
 
 /// The messenger of the other examples in Swift: lines written into the FIFO `inbox` are messages, answers are appended
@@ -14,17 +15,20 @@ import PluginSDK
 
   private let host: Host
   private let settings: Settings
+  private let problems: ProblemReports
   let capabilities = Capabilities.messenger(maximumTextLength: 2_000, unit: .scalars)
 
   init(_ host: Host) throws {
     self.host = host
     settings = try host.config(as: Settings.self)
+    problems = ProblemReports(host, beginningWith: nil)
   }
 
   func run() async throws {
     let inbox = settings.inbox
     if access(inbox, F_OK) != 0, mkfifo(inbox, 0o600) != 0 {
-      host.log("\(inbox) cannot be made: \(String(cString: strerror(errno)))")
+      // Only a person can resolve that: `pi-relayd status` shows it.
+      await problems.tell("\(inbox) cannot be made (\(String(cString: strerror(errno)))): set `inbox` to another path")
       return
     }
     var number = 0

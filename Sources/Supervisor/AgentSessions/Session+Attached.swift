@@ -1,0 +1,91 @@
+package import AgentRuntime
+internal import Logging
+internal import PiRPC
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayTransport
+internal import SessionStates
+
+/// A pi that a person runs in a terminal, and its connection to the daemon.
+package struct AttachedAgent: Sendable {
+  package let process: AttachedProcess
+  /// The descriptor that takes commands.
+  package let input: Int32
+  /// The descriptor from which events come.
+  package let output: Int32
+  /// The beginning of a line that another reader of the connection has read.
+  package let held: [UInt8]
+
+  package init(process: AttachedProcess, input: Int32, output: Int32, held: [UInt8]) {
+    self.process = process
+    self.input = input
+    self.output = output
+    self.held = held
+  }
+}
+
+// A session whose agent a person runs in a terminal: the agent connects, works for the terminal and for chats alike, and leaves.
+extension Session {
+  /// Goes on with the agent that has connected. An earlier connection ends.
+  package func attach(_ attached: AttachedAgent) async {
+    await stopAgent()
+    let (connection, slot) = await agent.attach(attached, for: self)
+    guard phase.isOpen, beginListening(to: connection, slot: slot) else { return connection.kill() }
+    do {
+      try connection.start()
+      let told = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)
+      learn(told, through: connection)
+    } catch {
+      logger.warning("pi in the terminal did not tell its state, and is disconnected: \(error)")
+      return connection.kill()
+    }
+    if terminal.returned() { emit(.notice("🔌 pi in the terminal is connected again.")) }
+    questions.tryAgain()
+    wakes.post(())
+  }
+
+  /// How long pi may be away before people are told.
+  private static let absenceLimit: Duration = .seconds(60)
+
+  /// pi in the terminal has left: a restart of it is none of people's business.
+  func noteAbsence() {
+    let absence = terminal.left()
+    taskScope.add(on: EventLoop.shared) { [self, timeSource = dependencies.timeSource] in
+      if await timeSource.sleep(for: Self.absenceLimit) { await tellOfAbsence(absence) }
+    }
+  }
+
+  private func tellOfAbsence(_ absence: Int) {
+    guard phase.isOpen, terminal.takeNotice(of: absence) else { return }
+    emit(.notice("🔌 pi in the terminal is not connected. Messages wait until it is back."))
+  }
+
+  /// Interrupts a run that the person in the terminal began.
+  ///
+  /// - Returns: false where the agent does nothing.
+  func abortInTerminal() async -> Bool {
+    guard isAttached, let connection,
+      let state = try? await connection.send(.getState, within: pi.answerTimeout).data(PiState.self),
+      state.isStreaming == true
+    else { return false }
+    return (try? await connection.send(.abort, within: Self.abortLimit).success) ?? false
+  }
+
+  /// Changes the model in the person's own pi, at once.
+  ///
+  /// - Parameter new: `provider/id`, or an id.
+  func useInTerminal(model new: String) async {
+    let parts = new.split(separator: "/", maxSplits: 1).map(String.init)
+    let command = PiCommand.setModel(provider: parts.count == 2 ? parts[0] : nil, id: parts.last ?? new)
+    do {
+      guard let connection else { throw PiError.ended }
+      let answer = try await connection.send(command, within: pi.answerTimeout)
+      guard answer.success else {
+        return emit(.notice("⚠️ The model was not changed: \(answer.error ?? "pi refused")"))
+      }
+      learn(try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self), through: connection)
+    } catch {
+      emit(.notice("⚠️ The model was not changed: \(error)"))
+    }
+  }
+}

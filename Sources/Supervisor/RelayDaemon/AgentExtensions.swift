@@ -1,0 +1,98 @@
+internal import AgentExtension
+internal import AgentRuntime
+internal import AgentSessions
+internal import Approvals
+internal import ControlServer
+internal import MessageRouting
+internal import RelayConcurrency
+internal import RelayConfig
+internal import RelayModel
+internal import RelayStore
+internal import RelayWire
+internal import ToolApprovals
+
+/// The daemon as the extensions of agents know it: of its own children, and of pi in terminals.
+struct AgentExtensions: ExtensionHost, SessionAttachments {
+  let machine: String
+  let sessions: SessionRegistry
+  let commands: SessionCommands
+  let requesters: RequesterChannel
+  let attachments: AttachedSessions
+  let desk: ApprovalDesk
+  let store: SQLiteStore
+
+  /// The reasons, in pi's words, for which a terminal turns from one session to another.
+  private static let turns: Set<String> = ["new", "resume", "fork"]
+  /// The number of steps of approvals that a person is shown.
+  private static let shownApprovals = 20
+
+  private func approvalSettings() async -> ApprovalSettings {
+    let settings = await desk.settings
+    return ApprovalSettings(enabled: settings.isEnabled, timeoutSeconds: Int(settings.timeout.components.seconds))
+  }
+
+  // MARK: - Attaching
+
+  func attach(
+    _ request: SessionAttachRequest, by process: AttachingProcess,
+    connect: @Sendable (ExtensionHello.Reply) async -> RawConnection?
+  ) async throws(WireError) {
+    let named = try await attachments.session(request.session, name: request.name, directory: request.directory)
+    let reply = ExtensionHello.Reply(machine: machine, session: named, approvals: await approvalSettings())
+    guard let connection = await connect(reply) else { return }
+    let agent = AttachedAgent(
+      process: AttachedProcess(pid: process.pid, startTime: process.startTime), input: connection.output,
+      output: connection.input, held: connection.held)
+    let turned = request.reason.map { Self.turns.contains($0) } ?? false
+    await attachments.attach(agent, to: named.id, turned: turned)
+  }
+
+  func isAttached(_ pid: Int32) async -> Bool { await attachments.isAttached(pid) }
+
+  // MARK: - Requests
+
+  func greeting(of session: String) async throws(WireError) -> ExtensionHello.Reply {
+    let status = try await commands.status(session)
+    return ExtensionHello.Reply(
+      machine: machine, session: NamedSession(id: status.id, name: status.name), approvals: await approvalSettings())
+  }
+
+  func send(_ text: String, from session: String) async throws(WireError) {
+    try await requesters.send(text, from: session)
+  }
+
+  func sendFile(_ path: String, caption: String?, from session: String) async throws(WireError) -> String {
+    try await requesters.sendFile(path, caption: caption, from: session)
+  }
+
+  func spawn(_ request: ExtensionSpawn, from session: String) async throws(WireError) -> NamedSession {
+    let directory = try await commands.status(session).directory
+    let status = try await commands.create(
+      directory: request.directory ?? directory, name: request.name, model: nil, task: request.task)
+    return NamedSession(id: status.id, name: status.name)
+  }
+
+  func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply {
+    var directory = call.cwd
+    if directory == nil { directory = await sessions.listing(session)?.status().directory }
+    let verdict = await desk.approve(
+      ToolCall(tool: call.tool, input: call.input, directory: directory ?? "/"), in: session)
+    return ExtensionApprove.Reply(decision: verdict.allows ? .allow : .deny, reason: verdict.reason, by: verdict.person)
+  }
+
+  func status(of session: String) async throws(WireError) -> String {
+    let status = try await commands.status(session)
+    return "Session \(status.name) on \(machine): \(status.words)."
+  }
+
+  func approvals(of session: String) async throws(WireError) -> String {
+    do {
+      let events = try await store.approvalEvents(last: .max).filter { $0.session == session }
+      if events.isEmpty { return "No tool call of this session has waited for an approval." }
+      return events.suffix(Self.shownApprovals).map { "\($0.kind.rawValue): \($0.tool): \($0.summary)" }
+        .joined(separator: "\n")
+    } catch {
+      throw WireError(.internalError, "the approvals could not be read: \(error)")
+    }
+  }
+}

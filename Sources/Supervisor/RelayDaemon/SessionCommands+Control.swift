@@ -1,0 +1,5 @@
+internal import ControlServer
+internal import MessageRouting
+
+extension SessionCommands: SessionService {}
+extension SessionFeed: SessionEventFeed {}

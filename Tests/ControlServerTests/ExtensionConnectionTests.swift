@@ -1,0 +1,85 @@
+import AgentExtension
+import Glibc
+import RelayConcurrency
+import RelayTransport
+import RelayWire
+import TestSupport
+import Testing
+
+@testable import ControlServer
+
+/// Connections of the extension that agents run with.
+@Suite(.timeLimit(.minutes(1))) struct ExtensionConnectionTests {
+  @Test func `after it is attached a connection speaks another protocol`() async throws {
+    try await ControlStage.running { stage in
+      let pi = try await TerminalPi(stage.socketPath, session: "t1", name: "shop", directory: "/work")
+      #expect(pi.greeting["session"]?["id"] == "t1")
+      try pi.write(#"{"type":"agent_start"}"#)
+      #expect(await pi.next("agent_start") != nil)
+      #expect(stage.extensions.asked.withLock { $0 } == ["attach t1 \(getpid())"])
+      pi.close()
+    }
+  }
+
+  @Test func `a session that is taken is refused in words`() async throws {
+    try await ControlStage.running { stage in
+      let refusal = await #expect(throws: WireError.self) {
+        try await TerminalPi(stage.socketPath, session: "taken", name: "shop", directory: "/work")
+      }
+      #expect(refusal?.message == "session: it is taken")
+    }
+  }
+
+  @Test func `a pi within an agent is not attached, and one that turns to another session is`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let refusal = await #expect(throws: WireError.self) {
+        try await TerminalPi(stage.socketPath, session: "t1", name: "shop", directory: "/work")
+      }
+      #expect(refusal?.message.contains("within an agent") == true)
+      stage.extensions.attachedProcesses.withLock { $0 = [getpid()] }
+      let pi = try await TerminalPi(stage.socketPath, session: "t2", name: "shop", directory: "/work")
+      #expect(pi.greeting["session"]?["id"] == "t2")
+      pi.close()
+    }
+  }
+
+  @Test func `an agent's extension is answered for its own session`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      #expect(try await agent.request(ExtensionHello(session: "s1"), within: nil).session.id == "s1")
+      await #expect(throws: ConnectionError.self) {
+        try await agent.request(ExtensionHello(session: "s2"), within: nil)
+      }
+      _ = try await agent.request(ExtensionSend(text: "hi"), within: nil)
+      #expect(try await agent.request(ExtensionSendFile(path: "a.txt"), within: nil).name == "a.txt")
+      #expect(try await agent.request(ExtensionSpawn(task: "do"), within: nil).session.id == "new")
+      #expect(try await agent.request(ExtensionStatus(), within: nil).text == "status of s1")
+      await #expect(throws: ConnectionError.self) { try await agent.request(ExtensionSend(text: " "), within: nil) }
+      #expect(stage.extensions.asked.withLock { $0 } == ["send s1 hi", "file s1 a.txt nil", "spawn s1 do"])
+      agent.close()
+    }
+  }
+
+  @Test func `a call that waits for an approval holds up nothing else`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      async let verdict = agent.request(ExtensionApprove(call: "c", tool: "bash", input: .null), within: nil)
+      _ = try await agent.request(ExtensionSend(text: "meanwhile"), within: nil)
+      stage.extensions.approvals.post(true)
+      #expect(try await verdict.decision == .allow)
+      agent.close()
+    }
+  }
+
+  @Test func `requests of an extension are not for programs outside`() async throws {
+    try await ControlStage.running { stage in
+      let program = try stage.connect()
+      await #expect(throws: ConnectionError.self) { try await program.request(ExtensionSend(text: "hi"), within: nil) }
+      #expect(stage.extensions.asked.withLock { $0 }.isEmpty)
+      program.close()
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import ControlServer
+import RelayHome
+import RelayModel
+import RelayWire
+import TestSupport
+import Testing
+
+extension EndToEnd.Sessions {
+  /// Sessions whose agents people run in terminals.
+  @Suite struct AttachedSessionTests {
+    private func attach(_ relay: RelayFixture, _ session: String = "t1", name: String = "shop", more: String = "")
+      async throws -> TerminalPi
+    {
+      try await TerminalPi(
+        relay.home.socket, session: session, name: name, directory: relay.scratch.path, more: more)
+    }
+
+    /// A conversation that has chosen the session.
+    private func choose(_ name: String, _ relay: RelayFixture) async throws {
+      try await relay.messenger.say("/use \(name)", id: "use-\(name)")
+      _ = await relay.messenger.waitForOutcome(of: "use-\(name)")
+    }
+
+    /// pi takes the next prompt and answers it.
+    private func serve(_ pi: TerminalPi, _ answer: String) async throws -> String {
+      let prompt = try #require(await pi.next("prompt"))
+      let text = prompt["message"]?.stringValue ?? ""
+      try pi.accept(prompt)
+      try pi.beginRun(text, source: "relay")
+      try pi.endRun(answer)
+      return text
+    }
+
+    @Test func `a session of a terminal is chosen, driven and answered like any other`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await attach(relay)
+        #expect(pi.greeting["session"]?["name"]?.stringValue == "shop")
+        try await choose("shop", relay)
+        try await relay.messenger.say("fix the tests", id: "1")
+        #expect(try await serve(pi, "They pass now.") == "fix the tests")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("They pass now.")
+        #expect(await relay.messenger.texts(role: .echo).isEmpty)
+      }
+    }
+
+    @Test func `words typed in the terminal and their answer are shown to those who watch`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await attach(relay)
+        try await choose("shop", relay)
+        try pi.beginRun("typed here", source: "interactive")
+        await relay.messenger.waitForText("▶ USER: typed here")
+        try pi.endRun("An answer for both.")
+        await relay.messenger.waitForText("An answer for both.")
+      }
+    }
+
+    @Test func `a message that comes while the terminal's own run works is answered after it`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await attach(relay)
+        try await choose("shop", relay)
+        try pi.beginRun("typed here", source: "interactive")
+        await relay.messenger.waitForText("▶ USER: typed here")
+        try await relay.messenger.say("from the chat", id: "1")
+        let prompt = try #require(await pi.next("prompt"))
+        try pi.accept(prompt)
+        try pi.endRun("For the terminal.")
+        await relay.messenger.waitForText("For the terminal.")
+        try pi.beginRun("from the chat", source: "relay")
+        try pi.endRun("For the chat.")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("For the chat.")
+      }
+    }
+
+    @Test func `stop interrupts a run that was begun in the terminal`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await attach(relay)
+        try await choose("shop", relay)
+        try pi.beginRun("typed here", source: "interactive")
+        await relay.messenger.waitForText("▶ USER: typed here")
+        try await relay.messenger.say("/stop", id: "1")
+        let abort = try #require(await pi.next("abort"))
+        try pi.accept(abort)
+        _ = await relay.messenger.waitForOutcome(of: "1")
+      }
+    }
+
+    @Test func `a message waits while pi is away, and runs once when it is back`() async throws {
+      try await RelayFixture.run { relay in
+        let first = try await attach(relay)
+        try await choose("shop", relay)
+        first.close()
+        try await relay.messenger.say("are you there?", id: "1")
+        await relay.messenger.waitForText("in the terminal is not connected")
+        let second = try await attach(relay)
+        #expect(try await serve(second, "Back again.") == "are you there?")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("Back again.")
+      }
+    }
+
+    @Test func `a run that pi leaves in the middle is reported, and not given to the next`() async throws {
+      try await RelayFixture.run { relay in
+        let first = try await attach(relay)
+        try await choose("shop", relay)
+        try await relay.messenger.say("begin", id: "1")
+        let prompt = try #require(await first.next("prompt"))
+        try first.accept(prompt)
+        try first.beginRun("begin", source: "relay")
+        await relay.messenger.wait { $0.typing.last == true }
+        first.close()
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        let second = try await attach(relay)
+        try await relay.messenger.say("next", id: "2")
+        #expect(try await serve(second, "Fine.") == "next")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
+    }
+
+    @Test func `the session is found again by the next daemon`() async throws {
+      try await RelayFixture.run { relay in
+        let first = try await attach(relay)
+        try await choose("shop", relay)
+        try await relay.killAndStart()
+        first.close()
+        let second = try await attach(relay)
+        try await relay.messenger.say("still here?", id: "1")
+        #expect(try await serve(second, "Yes.") == "still here?")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
+    @Test func `conversations follow a terminal that turns to another session`() async throws {
+      try await RelayFixture.run { relay in
+        let first = try await attach(relay)
+        try await choose("shop", relay)
+        first.close()
+        let second = try await attach(relay, "t2", name: "garden", more: #""reason":"new""#)
+        await relay.messenger.waitForText("turned to the session garden")
+        try await relay.messenger.say("where am I?", id: "1")
+        #expect(try await serve(second, "In the garden.") == "where am I?")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
+    @Test func `a session that the daemon runs itself is refused to a terminal`() async throws {
+      try await RelayFixture.run { relay in
+        try await relay.messenger.say("hello", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        let own = try #require(try await relay.status().sessions.first?.id)
+        await #expect(throws: WireError.self) { try await attach(relay, own) }
+      }
+    }
+
+    @Test func `terminals take no place of the daemon's own agents`() async throws {
+      try await RelayFixture.run(sessions: "maximum: 1") { relay in
+        let pi = try await attach(relay)
+        try await relay.messenger.say("hello", id: "1", in: "c2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await choose("shop", relay)
+        try await relay.messenger.say("and here", id: "2")
+        #expect(try await serve(pi, "Here as well.") == "and here")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+      }
+    }
+  }
+}
