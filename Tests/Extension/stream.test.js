@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DaemonLink } from "../../extension/lib/daemon-link.js";
 import { scene } from "./support/scene.js";
 
 test("the requests have a connection of their own, which names the session as the daemon does", async (t) => {
@@ -48,24 +47,6 @@ test("an answer to the registration that is not of the protocol ends the connect
   await one.daemon.next("session.attach");
   one.daemon.sockets[0].write('{"type":"get_state"}\n');
   await one.pi.until(() => one.pi.status === "relay: the daemon sends lines that are not of the protocol");
-});
-
-test("the daemon is told why a session ends before its stream does", async (t) => {
-  const one = scene(t);
-  const happened = [];
-  const named = (name) => ({ end: () => happened.push(`end of ${name}`), close() {}, notify: (method) => happened.push(method) });
-  const link = new DaemonLink(one.path, { clock: one.clock, random: () => 0.5 }, {
-    greet: async (dial) => {
-      await dial(() => named("stream"));
-      return dial(() => named("requests"));
-    },
-    changed: () => one.pi.happened(),
-  });
-  await one.daemon.start();
-  link.start();
-  await one.pi.until(() => link.isConnected);
-  link.stop("over", { method: "session.detach", params: {} });
-  assert.deepEqual(happened, ["session.detach", "end of requests", "end of stream"]);
 });
 
 /** What came on the stream after the first response, a word for each line. */
