@@ -91,7 +91,7 @@ test("a question is asked again in the chats after a restart of the daemon, whil
   assert.equal(one.pi.dialogs.length, 1);
   await one.returnDaemon();
   const second = await one.daemon.next("extension.ask");
-  assert.deepEqual([second.params, second.connection], [first.params, 2]);
+  assert.deepEqual([second.params, second.connection], [first.params, first.connection + 2]);
   one.daemon.answer(second, { answer: "blue" });
   assert.equal(textOf(await result), "blue");
   assert.deepEqual(one.pi.dialogs, []);
@@ -144,7 +144,7 @@ test("a run that was stopped before asks nobody", async (t) => {
   run.abort();
   assert.equal(textOf(await pi.tool("ask_user", colours, run.signal)), "There is no answer: the run was stopped.");
   await daemon.request("no.such.method", {});
-  assert.deepEqual([pi.dialogs, daemon.messages.length], [[], 1]);
+  assert.deepEqual([pi.dialogs, daemon.messages.length], [[], 2]);
 });
 
 test("a chat that cancels the question ends it in the terminal, too", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fillTemplate, splitArguments, withoutFrontMatter } from "../../extension/lib/template-text.js";
@@ -14,14 +14,14 @@ test("a prompt begins a run, and its answer names the command", async (t) => {
   assert.deepEqual(pi.sent, [{ content: "hello", options: { deliverAs: "followUp" } }]);
 });
 
-test("a prompt while pi works needs a mode of delivery, as in RPC mode", async (t) => {
+test("a prompt while pi works is queued as a follow-up and answered at once", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   await pi.type("work");
-  assert.match((await daemon.command({ type: "prompt", message: "more" })).error, /Specify streamingBehavior/);
-  const queued = await daemon.command({ type: "prompt", message: "more", streamingBehavior: "steer" });
-  assert.equal(queued.data.disposition, "queued");
-  assert.deepEqual(pi.sent, [{ content: "more", options: { deliverAs: "steer" } }]);
+  const queued = await daemon.command({ type: "prompt", message: "more" });
+  assert.deepEqual([queued.success, queued.data.disposition], [true, "queued"]);
+  await daemon.command({ type: "prompt", message: "other", streamingBehavior: "steer" });
+  assert.deepEqual(pi.sent.map((one) => [one.content, one.options.deliverAs]), [["more", "followUp"], ["other", "steer"]]);
 });
 
 test("steering and a follow-up are queued with their own mode", async (t) => {
@@ -36,10 +36,13 @@ test("steering and a follow-up are queued with their own mode", async (t) => {
 test("two prompts in one write both run: the second waits for the run of the first", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
-  const both = Promise.all([
-    daemon.command({ id: 1, type: "follow_up", message: "one" }),
-    daemon.command({ id: 2, type: "follow_up", message: "two" }),
-  ]);
+  // The test begins the run.
+  pi.isStuck = true;
+  const both = Promise.all(["one", "two"].map((message) => daemon.command({ type: "prompt", message })));
+  await pi.until(() => pi.sent.length === 1);
+  await daemon.command({ type: "get_state" });
+  assert.deepEqual(pi.sent.map((one) => one.content), ["one"]);
+  await pi.beginRun("one");
   assert.deepEqual((await both).map((one) => one.data.disposition), ["started", "queued"]);
   assert.deepEqual(pi.sent.map((one) => one.content), ["one", "two"]);
 });
@@ -64,39 +67,30 @@ test("a prompt with which pi begins nothing fails after 30 s, and counts as the 
   clock.advance(30_000);
   assert.match((await response).error, /has not begun a run within 30 s/);
   await pi.beginRun("hello");
-  assert.equal((await daemon.event("message_start")).command, "p1");
+  assert.equal((await daemon.event("message_start")).source, "relay");
+  assert.equal(daemon.responses.filter((one) => one.id === "p1").length, 1);
 });
 
-test("an error of pi is the answer to the prompt, and the next prompt runs", async (t) => {
+test("an error of pi is the answer to the prompt, which comes no more, and the next prompt runs", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   const send = pi.sendUserMessage;
   pi.sendUserMessage = () => Promise.reject(new Error("No API key found"));
   assert.equal((await daemon.command({ type: "prompt", message: "hello" })).error, "No API key found");
   pi.sendUserMessage = send;
+  await pi.type("hello");
+  assert.equal((await daemon.event("message_start")).source, "interactive");
+  await pi.endRun();
   assert.equal((await daemon.command({ type: "prompt", message: "hello" })).success, true);
 });
 
-test("an image comes with its data, or as a file of the daemon", async (t) => {
-  const { connect, folder, pi, daemon } = scene(t);
+test("images come with the prompt, however long its line is", async (t) => {
+  const { connect, pi, daemon } = scene(t);
   await connect();
-  writeFileSync(join(folder, "a.png"), "PNG");
-  const images = [
-    { type: "image", mimeType: "image/png", path: join(folder, "a.png") },
-    { type: "image", mimeType: "image/gif", data: "R0lG" },
-  ];
-  await daemon.command({ type: "prompt", message: "look", images });
-  assert.deepEqual(pi.sent[0].content, [
-    { type: "text", text: "look" },
-    { type: "image", data: Buffer.from("PNG").toString("base64"), mimeType: "image/png" },
-    { type: "image", data: "R0lG", mimeType: "image/gif" },
-  ]);
-  const missing = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "b.png") }] });
-  assert.match(missing.error, /ENOENT/);
-  writeFileSync(join(folder, "c.png"), "");
-  truncateSync(join(folder, "c.png"), (10 << 20) + 1);
-  const large = await daemon.command({ type: "prompt", message: "look", streamingBehavior: "steer", images: [{ type: "image", path: join(folder, "c.png") }] });
-  assert.match(large.error, /larger than 10 MiB/);
+  const image = { type: "image", data: "A".repeat(12 << 20), mimeType: "image/png" };
+  await daemon.command({ type: "prompt", message: "look", images: [image] });
+  assert.deepEqual(pi.sent[0].content, [{ type: "text", text: "look" }, image]);
+  await pi.takeMessage("look");
 });
 
 test("the state is that of pi, without the model's addresses and headers", async (t) => {
@@ -172,13 +166,6 @@ test("a compaction is answered when it is over", async (t) => {
   const [, second] = await pi.until(() => pi.compactions.length === 2 && pi.compactions);
   second.onError(new Error("Nothing to compact"));
   assert.equal((await failed).error, "Nothing to compact");
-});
-
-test("an unknown command and one that is no object are answered as pi does", async (t) => {
-  const { connect, daemon } = scene(t);
-  await connect();
-  assert.deepEqual(await daemon.command({ id: 4, type: "fly" }), { id: 4, type: "response", command: "fly", success: false, error: "Unknown command: fly" });
-  assert.equal((await daemon.command(null)).success, false);
 });
 
 test("a skill is given whole at first, and as a reminder until the session is compacted", async (t) => {

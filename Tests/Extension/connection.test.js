@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { Backoff } from "../../extension/lib/backoff.js";
-import { DaemonLink } from "../../extension/lib/daemon-link.js";
+import { LineReader } from "../../extension/lib/line-reader.js";
+import { LineSocket } from "../../extension/lib/line-socket.js";
 import { socketPath } from "../../extension/lib/socket-path.js";
-import { Happenings } from "./support/happenings.js";
+import { refusal } from "./support/fake-daemon.js";
 import { scene } from "./support/scene.js";
 
 test("without a daemon there is one look at the socket, no timer and no tool", async (t) => {
@@ -38,65 +39,6 @@ test("a daemon whose folder does not exist yet is found", async (t) => {
   await one.daemon.next("session.attach");
 });
 
-test("waits double from a quarter of a second to a minute, each up to a quarter shorter or longer", () => {
-  const middle = new Backoff(() => 0.5);
-  assert.deepEqual(Array.from({ length: 10 }, () => middle.next()), [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  assert.equal(new Backoff(() => 0).next(), 187.5);
-  assert.equal(new Backoff(() => 1).next(), 312.5);
-});
-
-/** A link alone, with a word for each of its changes. */
-function linkTo(t, { path, clock }) {
-  const changes = new Happenings();
-  const link = new DaemonLink(path, { clock, random: () => 0.5 }, {
-    greet: async () => {},
-    changed: () => changes.happened(),
-    request() {},
-    notification() {},
-  });
-  t.after(() => link.stop("the test is over"));
-  return { link, changes };
-}
-
-test("a daemon that was killed is tried again ever more seldom, and at once when its folder changes", async (t) => {
-  const { path, clock, daemon } = scene(t);
-  const { link, changes } = linkTo(t, { path, clock });
-  await daemon.start();
-  link.start();
-  await changes.until(() => link.isConnected);
-  await daemon.kill();
-  const waits = [];
-  while (waits.at(-1) !== 60_000) {
-    const [wait] = await changes.until(() => link.state === "away" && clock.waits.length === 1 && clock.waits);
-    waits.push(wait);
-    clock.advance(wait);
-  }
-  await changes.until(() => link.state === "away");
-  assert.equal(link.reason, "the daemon is not running");
-  assert.deepEqual(waits.slice(0, -1), waits.slice(0, -1).map((_, index) => 32_000 / 2 ** (waits.length - 2 - index)));
-  await daemon.start();
-  await changes.until(() => link.isConnected);
-});
-
-test("the waits begin anew only after a connection that lasted", async (t) => {
-  const { path, clock, daemon } = scene(t);
-  const { link, changes } = linkTo(t, { path, clock });
-  /** The first wait after the loss of a connection that lasted so long. */
-  const waitAfter = async (milliseconds) => {
-    await changes.until(() => link.isConnected);
-    clock.advance(milliseconds);
-    for (const socket of daemon.sockets) socket.destroy();
-    await changes.until(() => link.state === "away");
-    const [wait] = clock.waits;
-    clock.advance(wait);
-    await changes.until(() => link.isConnected);
-    return wait;
-  };
-  await daemon.start();
-  link.start();
-  assert.deepEqual([await waitAfter(0), await waitAfter(9_999), await waitAfter(10_000), await waitAfter(0)], [250, 500, 250, 500]);
-});
-
 test("a socket of another user is not used", { skip: process.getuid() !== 0 && "only root can give a socket away" }, async (t) => {
   const one = scene(t);
   await one.daemon.start();
@@ -104,14 +46,6 @@ test("a socket of another user is not used", { skip: process.getuid() !== 0 && "
   await one.pi.emit("session_start");
   assert.match(one.pi.status, /belongs to another user/);
   assert.equal(one.daemon.connections, 0);
-});
-
-test("of very many unanswered requests those over 64 are refused for now", async (t) => {
-  const one = scene(t);
-  await one.connect();
-  one.pi.isStuck = true;
-  const all = Array.from({ length: 65 }, () => one.daemon.request("pi.command", { command: { type: "prompt", message: "m" } }));
-  assert.equal((await all[64]).error.code, -32001);
 });
 
 test("a session is registered again after a restart of the daemon in mid-turn", async (t) => {
@@ -131,41 +65,37 @@ test("a session is registered again after a restart of the daemon in mid-turn", 
 test("lines that are not of the protocol are skipped", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.socket.write(`junk\n[]\nnull\n42\n{}\n${"\n\r\n".repeat(20)}`);
+  one.daemon.requests.write(`junk\n[]\nnull\n42\n{}\n${"\n\r\n".repeat(20)}`);
   one.daemon.send({ method: "no.such.notification", params: null });
   one.daemon.send({ id: 999, result: {} });
-  assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
-  assert.equal(one.daemon.connections, 1);
+  await one.daemon.request("no.such.method", {});
+  assert.equal(one.daemon.connections, 2);
 });
 
 test("a daemon that sends nothing else is given up", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.socket.write("junk\n".repeat(20));
+  one.daemon.requests.write("junk\n".repeat(20));
   await one.pi.until(() => one.pi.status === "relay: the daemon sends lines that are not of the protocol");
 });
 
 test("a line that is too long is refused, and the connection kept", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.socket.write(`{"jsonrpc":"2.0","id":1,"method":"pi.command","params":{"x":"${"a".repeat(1 << 20)}"}}\n`);
-  assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
+  one.daemon.requests.write(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${"a".repeat(1 << 20)}"}}\n`);
+  await one.daemon.request("no.such.method", {});
   assert.deepEqual(one.daemon.refusals, [{ code: -32600, message: "a line was longer than 1 MiB, and was skipped" }]);
-  assert.equal(one.daemon.connections, 1);
+  assert.equal(one.daemon.connections, 2);
 });
 
-test("a line of exactly 1 MiB, a carriage return and a character cut in two arrive whole", async (t) => {
-  const one = scene(t);
-  await one.connect();
-  const around = (text) => JSON.stringify({ jsonrpc: "2.0", id: "x", method: "pi.command", params: { command: { type: "set_session_name", name: text } } });
-  const name = "é".repeat(((1 << 20) - Buffer.byteLength(around(""))) / 2);
-  const line = Buffer.from(`${around(name).padEnd((1 << 20) - Buffer.byteLength(around(name)) + around(name).length)}\n`);
-  assert.equal(line.length, (1 << 20) + 1);
-  one.daemon.socket.write(line.subarray(0, line.length - 4_000));
-  one.daemon.socket.write(line.subarray(line.length - 4_000));
-  await one.pi.until(() => one.pi.name === name);
-  one.daemon.socket.write(`${around("short")}\r\n`);
-  await one.pi.until(() => one.pi.name === "short");
+test("a line of exactly the limit, a carriage return and a character cut in two arrive whole", () => {
+  const lines = [];
+  let tooLong = 0;
+  const reader = new LineReader(8, (line) => lines.push(JSON.parse(line)), () => (tooLong += 1));
+  const bytes = Buffer.from('"ééé"\n"0123456"\n"short"\r\n');
+  reader.push(bytes.subarray(0, 2));
+  reader.push(bytes.subarray(2));
+  assert.deepEqual([lines, tooLong], [["ééé", "short"], 1]);
 });
 
 test("a context that pi has given up does not end pi", async (t) => {
@@ -177,8 +107,9 @@ test("a context that pi has given up does not end pi", async (t) => {
   one.pi.ctx.ui.setStatus = stale;
   one.pi.ctx.ui.notify = stale;
   await one.daemon.kill();
+  const { connections } = one.daemon;
   await one.daemon.start();
-  for (let turn = 0; one.daemon.connections === 1; turn += 1) {
+  for (let turn = 0; one.daemon.connections === connections; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     if (turn % 100 === 99) one.clock.advance(6_000);
   }
@@ -198,26 +129,36 @@ test("an unknown method is answered with -32601", async (t) => {
   assert.equal(error.code, -32601);
 });
 
-test("a daemon that refuses the session is named in the footer and asked again after a minute", async (t) => {
-  const one = scene(t);
-  one.daemon.answers["session.attach"] = () => {
-    throw { code: -32601, message: "there is no method session.attach" };
-  };
-  await one.daemon.start();
-  await one.pi.emit("session_start");
-  await one.pi.until(() => one.pi.status === "relay: refused (there is no method session.attach)");
-  assert.deepEqual(one.clock.waits, [60_000]);
-});
+for (const greeting of ["session.attach", "extension.hello"]) {
+  test(`a daemon that refuses ${greeting} is named in the footer and asked again ever more seldom`, async (t) => {
+    const one = scene(t);
+    one.daemon.answers[greeting] = refusal(-32601, "there is no such method");
+    await one.daemon.start();
+    await one.pi.emit("session_start");
+    for (const wait of [250, 500, 1_000]) {
+      await one.daemon.next(greeting);
+      const [found] = await one.daemon.until(() => one.clock.waits.length === 1 && one.daemon.sockets.length === 0 && one.clock.waits);
+      assert.deepEqual([found, one.pi.status], [wait, "relay: refused (there is no such method)"]);
+      one.clock.advance(wait);
+    }
+    one.daemon.answers[greeting] = { machine: "box", session: { id: "s1", name: "api" }, approvals: { enabled: true } };
+    one.clock.advance(2_000);
+    await one.pi.until(() => one.pi.status === "relay: api on box");
+  });
 
-test("a daemon that does not answer the greeting is given up after 10 s", async (t) => {
-  const one = scene(t);
-  one.daemon.answers["session.attach"] = undefined;
-  await one.daemon.start();
-  await one.pi.emit("session_start");
-  await one.daemon.next("session.attach");
-  one.clock.advance(10_000);
-  await one.daemon.until(() => one.daemon.sockets.length === 0);
-});
+  test(`a daemon that does not answer ${greeting} is given up after 10 s`, async (t) => {
+    const one = scene(t);
+    one.daemon.answers[greeting] = undefined;
+    await one.daemon.start();
+    await one.pi.emit("session_start");
+    await one.daemon.next(greeting);
+    one.clock.advance(9_999);
+    assert.ok(one.daemon.sockets.length > 0);
+    one.clock.advance(1);
+    await one.daemon.until(() => one.daemon.sockets.length === 0);
+    assert.equal(one.pi.status, "relay: the daemon did not answer the greeting");
+  });
+}
 
 test("a file in place of the socket is not used", async (t) => {
   const one = scene(t);
@@ -230,8 +171,8 @@ test("an earlier connection that ends late does not end the next one", async (t)
   const one = scene(t);
   await one.connect();
   await one.pi.runCommand("relay", "reconnect");
-  await one.daemon.until(() => one.daemon.connections === 2);
-  await one.daemon.until(() => one.daemon.sockets.length === 1);
+  await one.daemon.until(() => one.daemon.connections === 4);
+  await one.daemon.until(() => one.daemon.sockets.length === 2);
   assert.equal((await one.daemon.command({ type: "get_state" })).success, true);
 });
 
@@ -276,11 +217,16 @@ test("a pi that never says goodbye can exit while it is connected", async (t) =>
   await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
 });
 
-test("a stopped link says at once that there will be no connection", async (t) => {
-  const one = scene(t);
-  const link = new DaemonLink(one.path, { clock: one.clock, random: () => 0.5 }, { greet() {}, changed() {}, request() {}, notification() {} });
-  assert.equal(await link.whenConnected({ milliseconds: 1_000 }), false);
-  await assert.rejects(link.request("ping", {}), /not started/);
+test("nothing is read after a connection was closed", () => {
+  const socket = Object.assign(new EventEmitter(), { destroy() {} });
+  const read = [];
+  const lines = new LineSocket(socket, 10, {
+    line: (text) => (read.push(text), lines.close("the test is over")),
+    tooLong: () => read.push("too long"),
+    closed() {},
+  });
+  socket.emit("data", Buffer.from("one\ntwo\n01234567890\n"));
+  assert.deepEqual(read, ["one"]);
 });
 
 test("the socket of a home with a long path is where the home says", () => {

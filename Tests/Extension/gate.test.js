@@ -74,7 +74,7 @@ test("a question that the daemon took with it is asked anew when it is back", as
   await one.loseDaemon();
   await one.returnDaemon();
   const second = await one.daemon.next("extension.approve");
-  assert.deepEqual([second.params, second.connection], [first.params, 2]);
+  assert.deepEqual([second.params, second.connection], [first.params, first.connection + 2]);
   one.daemon.answer(second, { decision: "allow" });
   assert.equal(await call, undefined);
 });
@@ -157,7 +157,7 @@ test("approvals that are turned on later are asked for from the next call", asyn
 
 test("settings that are not understood leave approvals on", async (t) => {
   const one = scene(t);
-  one.daemon.answers["session.attach"] = { machine: "box", session: { id: "s1", name: "api" } };
+  one.daemon.answers["extension.hello"] = { machine: "box", session: { id: "s1", name: "api" } };
   await one.connect();
   await one.daemon.command({ type: "prompt", message: "push it" });
   one.daemon.answers["extension.approve"] = { decision: "deny", reason: "no" };

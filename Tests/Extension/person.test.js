@@ -57,7 +57,7 @@ test("/relay disconnect revokes, says goodbye and stays disconnected until /rela
   assert.deepEqual(clock.waits, []);
   await daemon.until(() => daemon.sockets.length === 0);
   await pi.runCommand("relay", "connect");
-  assert.equal(daemon.connections, 2);
+  assert.equal(daemon.connections, 4);
   assert.equal(pi.status, "relay: api on box");
 });
 
@@ -65,7 +65,7 @@ test("/relay reconnect makes a new connection", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   assert.match((await pi.runCommand("relay", "reconnect")).text, /connected to box/);
-  assert.equal(daemon.connections, 2);
+  assert.equal(daemon.connections, 4);
 });
 
 test("/relay doctor looks at the socket and the settings without a daemon", async (t) => {
@@ -118,6 +118,7 @@ test("/bridge:ping reaches the programs that follow, once", async (t) => {
   await connect();
   await pi.runCommand("bridge:ping", "hello");
   assert.deepEqual(await daemon.event("bridge_pong"), { type: "bridge_pong", text: "hello" });
+  await daemon.command({ type: "get_state" });
   assert.equal(daemon.events.length, 1);
 });
 

@@ -41,7 +41,7 @@ export function activateAttached(pi, surroundings, env) {
   const extensionCommands = new ExtensionCommands(pi, session.requester, clock);
   const delivery = new PromptDelivery(pi, session, clock);
   const piCommands = new PiCommands(pi, session, delivery, slash, extensionCommands, (name, line) => commands.runForChat(name, line));
-  session.requests.set("pi.command", async (params) => piCommands.carryOut(params?.command));
+  session.carryOut = (command, respond) => piCommands.carryOut(command, respond);
 
   mirrorEvents(pi, session, clock);
   mirrorActivity(pi, session);

@@ -14,7 +14,7 @@ export function mirrorActivity(pi, session) {
     pi.events?.on(name, (data) => {
       try {
         const event = activityOf(data);
-        if (event) session.link.notify("pi.event", { event });
+        if (event) session.report(event);
       } catch {
         // An object that cannot be read is the publisher's mistake, not pi's.
       }

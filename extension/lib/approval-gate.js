@@ -1,4 +1,5 @@
-import { NoAnswer, Withdrawn, maximumLine } from "./rpc-connection.js";
+import { fitsIntoLine, maximumLine } from "./line-socket.js";
+import { NoAnswer, Withdrawn } from "./rpc-connection.js";
 
 /** The time in which a daemon that is being restarted comes back, in milliseconds. */
 const returnLimit = 20_000;
@@ -66,7 +67,7 @@ async function decide(session, event, ctx, clock) {
  */
 function boundedInput(input) {
   const whole = JSON.stringify(input) ?? "null";
-  if (whole.length * 3 < maximumLine || Buffer.byteLength(whole) < maximumLine - 8_192) return { input };
+  if (fitsIntoLine(whole, maximumLine - 8_192)) return { input };
   return { input: cut(input), truncated: true };
 }
 

@@ -1,10 +1,15 @@
+import { DaemonSession, version } from "./daemon-session.js";
+import { eventLine } from "./event-line.js";
 import { MessageOrigins } from "./message-origins.js";
+import { PiStream } from "./pi-stream.js";
 import { sessionFacts } from "./session-facts.js";
 import { Settings } from "./settings.js";
 import { TurnRequester } from "./turn-requester.js";
-import { DaemonSession, version } from "./daemon-session.js";
 
-/** A session that a person started in a terminal: it registers with the daemon, follows its commands and reports its events. */
+/**
+ * A session that a person started in a terminal. It registers with the daemon, and is to it as a pi that the daemon started: its
+ * stream carries commands and events, and the requests of the extension have a connection of their own.
+ */
 export class AttachedSession extends DaemonSession {
   origins = new MessageOrigins();
   requester = new TurnRequester();
@@ -12,8 +17,16 @@ export class AttachedSession extends DaemonSession {
   settings = new Settings({});
   /** @type {(message: string) => void} */
   compactionFailed = () => {};
-  /** @type {ReturnType<typeof sessionFacts> | undefined} */
-  #reported;
+  /**
+   * Carries out a command of the daemon.
+   * @type {(command: any, respond: import("./pi-stream.js").Respond) => void}
+   */
+  carryOut = () => {};
+  /**
+   * Undefined while no daemon follows.
+   * @type {PiStream | undefined}
+   */
+  stream;
   /** @type {{ reason?: string, previousSessionFile?: string }} */
   #beginning = {};
 
@@ -28,33 +41,43 @@ export class AttachedSession extends DaemonSession {
     this.link.start();
   }
 
-  /** @override @param {import("./rpc-connection.js").RpcConnection} connection */
-  async greet(connection) {
-    const ctx = this.context();
-    const facts = sessionFacts(this.pi, ctx);
-    this.#reported = facts;
-    this.accept(
-      await connection.request("session.attach", {
-        version,
-        pid: process.pid,
-        ...facts,
-        ...this.#beginning,
-        isIdle: ctx.isIdle(),
-        leafId: ctx.sessionManager.getLeafId(),
-        bridge: this.settings.ofBridge,
-      }),
+  /** @override @param {import("./daemon-link.js").Dial} dial */
+  async greet(dial) {
+    const stream = await dial(
+      (socket, closed) =>
+        new PiStream(socket, {
+          command: (command, respond) => this.carryOut(command, respond),
+          closed: (reason) => {
+            this.stream = undefined;
+            closed(reason);
+          },
+        }),
     );
+    const ctx = this.context();
+    this.stream = stream;
+    const { session } = await stream.attach({
+      version,
+      pid: process.pid,
+      ...sessionFacts(this.pi, ctx),
+      ...this.#beginning,
+      isIdle: ctx.isIdle(),
+      leafId: ctx.sessionManager.getLeafId(),
+      bridge: this.settings.ofBridge,
+    });
+    return this.openRequests(dial, String(session?.id ?? ""));
   }
 
-  /** Tells the daemon which facts have changed since they were told last. */
-  reportChanges() {
-    const before = this.#reported;
-    if (!before || !this.link.isConnected || !this.isEntered) return;
-    const now = sessionFacts(this.pi, this.context());
-    const changed = Object.entries(now).filter(([key, value]) => value !== before[/** @type {keyof typeof now} */ (key)]);
-    if (changed.length === 0) return;
-    this.#reported = now;
-    // A fact that is no longer known is null, not left out.
-    this.link.notify("session.changed", Object.fromEntries(changed.map(([key, value]) => [key, value ?? null])));
+  /**
+   * Sends an event to the daemon that follows.
+   * @param {Record<string, any>} event
+   * @param {boolean} [mayBeDropped]
+   */
+  report(event, mayBeDropped) {
+    if (!this.stream) return;
+    try {
+      this.stream.send(eventLine(event), mayBeDropped);
+    } catch {
+      // An event that JSON cannot hold, of another extension's making, is not pi's trouble.
+    }
   }
 }

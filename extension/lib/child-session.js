@@ -1,4 +1,4 @@
-import { DaemonSession, version } from "./daemon-session.js";
+import { DaemonSession } from "./daemon-session.js";
 
 /**
  * A session that the daemon started, or a pi within one. The daemon hears its events from pi itself; every turn is one of a chat.
@@ -19,8 +19,8 @@ export class ChildSession extends DaemonSession {
     if (approvals === "off") this.approvals = { enabled: false, timeoutSeconds: 0 };
   }
 
-  /** @override @param {import("./rpc-connection.js").RpcConnection} connection */
-  async greet(connection) {
-    this.accept(await connection.request("extension.hello", { version, session: this.#name, pid: process.pid }));
+  /** @override @param {import("./daemon-link.js").Dial} dial */
+  greet(dial) {
+    return this.openRequests(dial, this.#name);
   }
 }

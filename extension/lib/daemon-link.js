@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { Backoff, longest } from "./backoff.js";
-import { DaemonError, NoAnswer, RpcConnection } from "./rpc-connection.js";
+import { DaemonError, NoAnswer } from "./rpc-connection.js";
 import { socketObstacle } from "./socket-path.js";
 import { watchForSocket } from "./socket-watch.js";
 
@@ -14,22 +14,28 @@ const workingTime = 10_000;
  * `stopped`: disconnected on purpose.
  * @typedef {"stopped" | "connecting" | "connected" | "away" | "refused"} LinkState
  *
+ * @typedef {{ end(reason: string): void, close(reason: string): void }} Connection
+ * @typedef {<One extends Connection>(make: (socket: import("node:net").Socket, closed: (reason: string) => void) => One) => Promise<One>} Dial
+ * `greet` opens the connections of a session with `dial`, and returns that of the requests.
  * @typedef {{
- *   greet(connection: RpcConnection): Promise<void>,
+ *   greet(dial: Dial): Promise<import("./rpc-connection.js").RpcConnection>,
  *   changed(state: LinkState, reason: string): void,
- *   request(method: string, params: any, id: number | string): unknown,
- *   notification(method: string, params: any): void,
  * }} LinkOwner
  */
 
-/** The connection to the daemon, which is made again after each loss. Without a daemon it waits for a change of the folder. */
+/**
+ * The connections to the daemon, which are one: all are lost with the first, and made again. Without a daemon the link waits for a
+ * change of the folder.
+ */
 export class DaemonLink {
   /** @type {LinkState} */
   state = "stopped";
   reason = "not started";
-  /** @type {RpcConnection | undefined} */
-  #connection;
-  /** Counts connections, so that a late event of an earlier one is ignored. */
+  /** @type {import("./rpc-connection.js").RpcConnection | undefined} */
+  #requests;
+  /** @type {Connection[]} */
+  #connections = [];
+  /** Counts attempts, so that a late event of an earlier one is ignored. */
   #round = 0;
   #connectedAt = 0;
   /** @type {(() => void) | undefined} */
@@ -71,10 +77,10 @@ export class DaemonLink {
   /**
    * Disconnects and stays so.
    * @param {string} reason
-   * @param {{ method: string, params: object }} [farewell] is written before the end
+   * @param {{ method: string, params: object }} [farewell] is written before any connection ends
    */
   stop(reason, farewell) {
-    if (farewell && this.isConnected) this.#connection?.notify(farewell.method, farewell.params);
+    if (farewell) this.#requests?.notify(farewell.method, farewell.params);
     this.#leave(reason);
     this.#set("stopped", reason);
     for (const finish of [...this.#awaited]) finish(false);
@@ -87,18 +93,8 @@ export class DaemonLink {
    */
   request(method, params, options = {}) {
     const { milliseconds = answerLimit, signal } = options;
-    if (!this.isConnected || !this.#connection) return Promise.reject(new NoAnswer(this.reason));
-    return this.#connection.request(method, params, { milliseconds: milliseconds ?? undefined, signal });
-  }
-
-  /** @param {string} method @param {object} params */
-  notify(method, params) {
-    if (this.isConnected) this.#connection?.notify(method, params);
-  }
-
-  /** @param {string} line @param {boolean} mayBeDropped */
-  notifyLine(line, mayBeDropped) {
-    if (this.isConnected) this.#connection?.notifyLine(line, mayBeDropped);
+    if (!this.#requests) return Promise.reject(new NoAnswer(this.reason));
+    return this.#requests.request(method, params, { milliseconds: milliseconds ?? undefined, signal });
   }
 
   /**
@@ -129,50 +125,70 @@ export class DaemonLink {
     const obstacle = socketObstacle(this.path);
     if (obstacle) return this.#planAttempt("away", obstacle.text, obstacle.missing);
     this.#endWaiting();
-    const round = (this.#round += 1);
+    this.#round += 1;
     this.#set("connecting", this.state === "away" || this.state === "refused" ? this.reason : "it is not connected yet");
-    const socket = createConnection(this.path);
-    // pi must be able to exit while it is connected.
-    socket.unref();
-    const connection = new RpcConnection(socket, this.#clock, {
-      request: (method, params, id) => this.#owner.request(method, params, id),
-      notification: (method, params) => this.#owner.notification(method, params),
-      closed: (reason) => {
-        if (round === this.#round) this.#lost(reason);
-      },
-    });
-    this.#connection = connection;
-    socket.on("connect", () => void this.#greet(connection, round));
+    void this.#greet(this.#round);
   }
 
-  /** @param {RpcConnection} connection @param {number} round */
-  async #greet(connection, round) {
-    const cancelLimit = this.#clock.after(greetingLimit, () => connection.close("the daemon did not answer the greeting"));
+  /** @param {number} round */
+  async #greet(round) {
+    let cancelLimit = () => {};
     try {
-      await this.#owner.greet(connection);
-    } catch (error) {
+      const requests = await this.#owner.greet(async (make) => {
+        const connection = await this.#dial(round, make);
+        cancelLimit();
+        cancelLimit = this.#clock.after(greetingLimit, () => this.#lost(round, "away", "the daemon did not answer the greeting"));
+        return connection;
+      });
       if (round !== this.#round) return;
-      if (!(error instanceof DaemonError)) return connection.close(error instanceof Error ? error.message : String(error));
-      this.#round += 1;
-      connection.close(error.message);
-      this.#connection = undefined;
-      this.#watch();
-      return this.#planAttempt("refused", error.message, false);
+      this.#requests = requests;
+    } catch (error) {
+      return this.#lost(round, error instanceof DaemonError ? "refused" : "away", error instanceof Error ? error.message : String(error));
     } finally {
       cancelLimit();
     }
-    if (round !== this.#round) return;
     this.#connectedAt = this.#clock.now();
     this.#set("connected", "");
     for (const finish of [...this.#awaited]) finish(true);
   }
 
-  /** @param {string} reason */
-  #lost(reason) {
-    this.#connection = undefined;
+  /**
+   * Opens a connection, which belongs to this attempt: where it is lost, all are.
+   * @template {Connection} One
+   * @param {number} round
+   * @param {(socket: import("node:net").Socket, closed: (reason: string) => void) => One} make
+   * @returns {Promise<One>}
+   */
+  #dial(round, make) {
+    return new Promise((resolve, reject) => {
+      const socket = createConnection(this.path);
+      // pi must be able to exit while it is connected.
+      socket.unref();
+      const connection = make(socket, (reason) => {
+        reject(new NoAnswer(reason));
+        this.#lost(round, "away", reason);
+      });
+      this.#connections.push(connection);
+      socket.on("connect", () => resolve(connection));
+    });
+  }
+
+  /** @param {number} round @param {LinkState} state @param {string} reason */
+  #lost(round, state, reason) {
+    if (round !== this.#round) return;
     if (this.isConnected && this.#clock.now() - this.#connectedAt >= workingTime) this.#backoff.reset();
+    for (const connection of this.#forget()) connection.close(reason);
     this.#watch();
-    this.#planAttempt("away", reason, false);
+    this.#planAttempt(state, reason, false);
+  }
+
+  /** Ends the attempt: nothing that comes of its connections counts any more. */
+  #forget() {
+    const connections = this.#connections;
+    this.#round += 1;
+    this.#connections = [];
+    this.#requests = undefined;
+    return connections;
   }
 
   /** Tries again when something changes where the socket is or would be. */
@@ -182,24 +198,24 @@ export class DaemonLink {
   }
 
   /**
-   * Plans the next attempt. Where there is no socket the watch is enough. Otherwise it takes time, too: the daemon may be busy, or
-   * the socket that of a killed one.
+   * Plans the next attempt. Where there is no socket the watch is enough. Otherwise it takes time, too: the daemon may be busy or
+   * refuse, or the socket be that of a killed one.
    * @param {LinkState} state
    * @param {string} reason
    * @param {boolean} isMissing there is no socket
    */
   #planAttempt(state, reason, isMissing) {
-    const wait = isMissing || state === "refused" ? longest : this.#backoff.next();
-    if (!isMissing || !this.#stopWatch) this.#cancelRetry = this.#clock.after(wait, () => this.#connect());
+    if (!isMissing || !this.#stopWatch) {
+      this.#cancelRetry = this.#clock.after(isMissing ? longest : this.#backoff.next(), () => this.#connect());
+    }
     this.#set(state, reason);
   }
 
   /** @param {string} reason */
   #leave(reason) {
-    this.#round += 1;
     this.#endWaiting();
-    this.#connection?.end(reason);
-    this.#connection = undefined;
+    // The farewell is on the connection that was opened last.
+    for (const connection of this.#forget().reverse()) connection.end(reason);
   }
 
   #endWaiting() {

@@ -1,5 +1,5 @@
 import { DaemonLink } from "./daemon-link.js";
-import { DaemonError, errorCodes } from "./rpc-connection.js";
+import { RpcConnection } from "./rpc-connection.js";
 
 /** The version of the extension, which is that of the package. */
 export const version = "0.1.0";
@@ -26,11 +26,7 @@ export class DaemonSession {
   #ctx;
   /** @type {Set<(state: import("./daemon-link.js").LinkState) => void>} */
   #observers = new Set();
-  /**
-   * Carries out requests of the daemon, by method.
-   * @type {Map<string, (params: any, id: number | string) => unknown>}
-   */
-  requests = new Map();
+  #clock;
 
   /**
    * @param {PiAPI} pi
@@ -38,17 +34,10 @@ export class DaemonSession {
    */
   constructor(pi, surroundings) {
     this.pi = pi;
+    this.#clock = surroundings.clock;
     this.link = new DaemonLink(surroundings.path, surroundings, {
-      greet: (connection) => this.greet(connection),
+      greet: (dial) => this.greet(dial),
       changed: (state) => this.#observers.forEach((observer) => observer(state)),
-      request: (method, params, id) => {
-        const carryOut = this.requests.get(method);
-        if (!carryOut) throw new DaemonError(errorCodes.methodNotFound, `there is no method ${method}`);
-        return carryOut(params, id);
-      },
-      notification: (method, params) => {
-        if (method === "extension.settings") this.#read(params);
-      },
     });
   }
 
@@ -89,9 +78,28 @@ export class DaemonSession {
     }
   }
 
-  /** @param {import("./rpc-connection.js").RpcConnection} _connection @returns {Promise<void>} */
-  greet(_connection) {
+  /** @param {import("./daemon-link.js").Dial} _dial @returns {Promise<RpcConnection>} */
+  greet(_dial) {
     throw new Error("a session has its own greeting");
+  }
+
+  /**
+   * Opens the connection of the requests.
+   * @param {import("./daemon-link.js").Dial} dial
+   * @param {string} session as the daemon knows it
+   */
+  async openRequests(dial, session) {
+    const requests = await dial(
+      (socket, closed) =>
+        new RpcConnection(socket, this.#clock, {
+          notification: (method, params) => {
+            if (method === "extension.settings") this.#read(params);
+          },
+          closed,
+        }),
+    );
+    this.accept(await requests.request("extension.hello", { version, session, pid: process.pid }));
+    return requests;
   }
 
   /** @param {any} answer of the daemon to a greeting */

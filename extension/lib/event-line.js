@@ -1,12 +1,8 @@
-import { maximumLine } from "./rpc-connection.js";
+import { fitsIntoLine } from "./line-socket.js";
 
-// The lines of `pi.event`, in the shape of `pi --mode rpc`: an update carries its delta only, and the events that end a turn
-// or a run do not repeat the messages before.
+// The lines of events, in the shape of `pi --mode rpc`: an update carries its delta only, and the events that end a turn or a
+// run do not repeat the messages before.
 
-const opening = '{"jsonrpc":"2.0","method":"pi.event","params":{"event":';
-const closing = "}}\n";
-/** Room for an event in a line, in bytes. */
-const maximumEvent = maximumLine - 256;
 /** Texts of an event that is too long are cut to these lengths in turn. */
 const cuts = [65_536, 4_096, 256];
 
@@ -16,13 +12,13 @@ const cuts = [65_536, 4_096, 256];
  */
 export function eventLine(event) {
   const text = JSON.stringify(event);
-  if (text.length * 3 <= maximumEvent || Buffer.byteLength(text) <= maximumEvent) return opening + text + closing;
+  if (fitsIntoLine(text)) return `${text}\n`;
   const originalBytes = Buffer.byteLength(text);
   for (const longest of [Infinity, ...cuts]) {
     const shorter = JSON.stringify({ ...shorten(event, longest), truncated: true, originalBytes });
-    if (Buffer.byteLength(shorter) <= maximumEvent) return opening + shorter + closing;
+    if (fitsIntoLine(shorter)) return `${shorter}\n`;
   }
-  return opening + JSON.stringify({ type: event.type, truncated: true, originalBytes }) + closing;
+  return `${JSON.stringify({ type: event.type, truncated: true, originalBytes })}\n`;
 }
 
 /**
@@ -47,8 +43,8 @@ export function updateLine(update) {
   const { type, contentIndex = 0, delta } = update;
   if (typeof delta === "string") {
     // The hot path: the same text as below, with one call of stringify for the only part that needs it.
-    const head = `${opening}{"type":"message_update","assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":`;
-    return `${head}${JSON.stringify(delta)}}}${closing}`;
+    const head = `{"type":"message_update","assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":`;
+    return `${head}${JSON.stringify(delta)}}}\n`;
   }
   const { partial, message, ...rest } = update;
   return eventLine({ type: "message_update", assistantMessageEvent: rest });

@@ -1,4 +1,4 @@
-import { droppableUpdates, eventLine, updateLine } from "./event-line.js";
+import { droppableUpdates, updateLine } from "./event-line.js";
 import { textOf } from "./message-origins.js";
 
 /** Accumulated output of a tool is sent at most this often, in milliseconds. */
@@ -7,10 +7,10 @@ const toolUpdateInterval = 250;
 const compactionLimit = 300_000;
 
 /** Events that are passed on as they are. */
-const plainEvents = ["agent_start", "turn_start", "tool_execution_start", "tool_execution_end", "session_info_changed"];
+const plainEvents = ["tool_execution_start", "tool_execution_end", "session_info_changed"];
 
 /**
- * Sends pi's events to the daemon while it is connected, and keeps account of whose turn runs.
+ * Sends pi's events to the daemon that follows, and keeps account of whose turn runs.
  *
  * No handler waits for anything: pi delays its own output until a handler returns.
  * @param {PiAPI} pi
@@ -18,16 +18,9 @@ const plainEvents = ["agent_start", "turn_start", "tool_execution_start", "tool_
  * @param {import("./clock.js").Clock} clock
  */
 export function mirrorEvents(pi, session, clock) {
-  const { link, origins, requester } = session;
-  /** @param {Record<string, any>} event @param {boolean} [mayBeDropped] */
-  const send = (event, mayBeDropped = false) => {
-    if (!link.isConnected) return;
-    try {
-      link.notifyLine(eventLine(event), mayBeDropped);
-    } catch {
-      // An event that JSON cannot hold, of another extension's making, is not pi's trouble.
-    }
-  };
+  const { origins, requester } = session;
+  /** @param {Record<string, any>} event */
+  const send = (event) => session.report(event);
   /** @type {import("./message-origins.js").Origin | undefined} */
   let userOrigin;
   /**
@@ -37,6 +30,12 @@ export function mirrorEvents(pi, session, clock) {
   const toolUpdates = new Map();
 
   for (const name of plainEvents) pi.on(name, (event) => send({ type: name, ...event }));
+  pi.on("agent_start", () => {
+    // pi answers a prompt before the run that it begins.
+    origins.runBegan();
+    send({ type: "agent_start" });
+  });
+  pi.on("turn_start", () => send({ type: "turn_start" }));
 
   pi.on("input", (event) => {
     if (event.source === "interactive") {
@@ -49,27 +48,27 @@ export function mirrorEvents(pi, session, clock) {
     if (message?.role !== "user") return send({ type: "message_start", message });
     userOrigin = origins.taken(textOf(message));
     requester.messageTaken(userOrigin.source === "relay" || !userOrigin.isCertain);
-    send({ type: "message_start", message, source: userOrigin.source, command: userOrigin.command });
+    // The source comes before the message: a reader that keeps only the beginning of a long line has it.
+    send({ type: "message_start", source: userOrigin.source, message });
   });
 
   pi.on("message_update", (event) => {
     const update = event.assistantMessageEvent;
-    if (!link.isConnected || !update) return;
-    link.notifyLine(updateLine(update), droppableUpdates.has(update.type));
+    if (session.stream && update) session.stream.send(updateLine(update), droppableUpdates.has(update.type));
   });
 
   pi.on("message_end", (event) => {
     const message = event.message;
     if (message?.role === "assistant") requester.assistantEnded(message.stopReason);
     if (message?.role !== "user") return send({ type: "message_end", message });
-    send({ type: "message_end", message, source: userOrigin?.source, command: userOrigin?.command });
+    send({ type: "message_end", source: userOrigin?.source, message });
   });
 
   pi.on("tool_execution_update", (event) => {
     const now = clock.now();
-    if (!link.isConnected || now - (toolUpdates.get(event.toolCallId) ?? -Infinity) < toolUpdateInterval) return;
+    if (!session.stream || now - (toolUpdates.get(event.toolCallId) ?? -Infinity) < toolUpdateInterval) return;
     toolUpdates.set(event.toolCallId, now);
-    send({ type: "tool_execution_update", ...event }, true);
+    session.report({ type: "tool_execution_update", ...event }, true);
   });
   pi.on("tool_execution_end", (event) => void toolUpdates.delete(event.toolCallId));
 
@@ -82,12 +81,9 @@ export function mirrorEvents(pi, session, clock) {
     if (ctx.isIdle()) requester.settled();
     if (!ctx.hasPendingMessages()) origins.settled();
     send({ type: "agent_settled" });
-    session.reportChanges();
   });
 
   pi.on("thinking_level_select", (event) => send({ type: "thinking_level_changed", level: event.level }));
-  pi.on("model_select", () => session.reportChanges());
-  pi.on("session_info_changed", () => session.reportChanges());
   mirrorCompaction(pi, session, clock, send);
 }
 

@@ -2,15 +2,16 @@
 const maximumExpected = 200;
 
 /**
- * `interactive`: typed in the terminal. `relay`: sent by the daemon with the command `command`. `extension`: by another one.
- * @typedef {{ source: "interactive" | "relay" | "extension", command?: number | string, isCertain: boolean }} Origin
+ * `interactive`: typed in the terminal. `relay`: sent by the daemon. `extension`: by another extension.
+ * @typedef {{ source: "interactive" | "relay" | "extension", isCertain: boolean }} Origin
+ *
+ * `beginsRun`: it was given to pi while pi was idle. `accepted`: called when it shows that pi has it, perhaps more than once.
  * @typedef {{
  *   source: "interactive" | "relay",
  *   text: string,
  *   behavior?: string,
- *   command?: number | string,
  *   beginsRun?: boolean,
- *   started?: () => void,
+ *   accepted?: () => void,
  * }} Expected
  */
 
@@ -33,6 +34,11 @@ export class MessageOrigins {
   /** @param {Expected} message */
   forget(message) {
     this.#expected = this.#expected.filter((one) => one !== message);
+  }
+
+  /** A run begins. */
+  runBegan() {
+    for (const one of this.#expected) if (one.beginsRun) one.accepted?.();
   }
 
   /**
@@ -64,8 +70,8 @@ export class MessageOrigins {
   /** @param {Expected} message @param {boolean} isCertain @returns {Origin} */
   #take(message, isCertain) {
     this.forget(message);
-    message.started?.();
-    return { source: message.source, command: message.command, isCertain };
+    message.accepted?.();
+    return { source: message.source, isCertain };
   }
 }
 

@@ -11,27 +11,19 @@ export class OutgoingLines {
   /** @type {string[]} */
   #lines = [];
   #size = 0;
-  #dropped = 0;
+  #isHeld = false;
   #isScheduled = false;
   #isClosed = false;
   #socket;
-  #noticeOf;
   #onOverflow;
 
   /**
    * @param {import("node:net").Socket} socket
-   * @param {(dropped: number) => string} noticeOf the line that tells the daemon how many lines were dropped
    * @param {() => void} onOverflow
    */
-  constructor(socket, noticeOf, onOverflow) {
+  constructor(socket, onOverflow) {
     this.#socket = socket;
-    this.#noticeOf = noticeOf;
     this.#onOverflow = onOverflow;
-    socket.on("drain", () => this.#tellDropped());
-  }
-
-  get waitingBytes() {
-    return this.#size + this.#socket.writableLength;
   }
 
   /**
@@ -40,36 +32,12 @@ export class OutgoingLines {
    */
   send(line, mayBeDropped = false) {
     if (this.#isClosed) return;
-    const waiting = this.waitingBytes;
-    if (mayBeDropped && waiting > softLimit) {
-      this.#dropped += 1;
-      return;
-    }
+    const waiting = this.#size + this.#socket.writableLength;
+    if (mayBeDropped && waiting > softLimit) return;
     if (waiting + line.length > hardLimit) {
-      this.#isClosed = true;
-      this.#lines = [];
+      this.close();
       return this.#onOverflow();
     }
-    this.#append(line);
-  }
-
-  /** Writes what waits at once. */
-  flush() {
-    this.#isScheduled = false;
-    if (this.#isClosed || this.#lines.length === 0) return;
-    const text = this.#lines.length === 1 ? /** @type {string} */ (this.#lines[0]) : this.#lines.join("");
-    this.#lines = [];
-    this.#size = 0;
-    this.#socket.write(text);
-  }
-
-  close() {
-    this.#isClosed = true;
-    this.#lines = [];
-  }
-
-  /** @param {string} line */
-  #append(line) {
     this.#lines.push(line);
     this.#size += line.length;
     if (this.#isScheduled) return;
@@ -77,10 +45,29 @@ export class OutgoingLines {
     setImmediate(() => this.flush());
   }
 
-  #tellDropped() {
-    if (this.#dropped === 0 || this.#isClosed) return;
-    const dropped = this.#dropped;
-    this.#dropped = 0;
-    this.#append(this.#noticeOf(dropped));
+  /** Writes what waits at once. */
+  flush() {
+    this.#isScheduled = false;
+    if (this.#isHeld || this.#isClosed || this.#lines.length === 0) return;
+    const text = this.#lines.length === 1 ? /** @type {string} */ (this.#lines[0]) : this.#lines.join("");
+    this.#lines = [];
+    this.#size = 0;
+    this.#socket.write(text);
+  }
+
+  /** Writes what waits at once, and keeps what comes until `release`. */
+  hold() {
+    this.flush();
+    this.#isHeld = true;
+  }
+
+  release() {
+    this.#isHeld = false;
+    this.flush();
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.#lines = [];
   }
 }

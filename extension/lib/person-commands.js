@@ -144,8 +144,8 @@ export class PersonCommands {
   /** @param {string} line */
   #ping(line) {
     const text = line || "pong";
-    this.#session.link.notify("pi.event", { event: { type: "bridge_pong", text } });
-    return `bridge_pong: ${text}${this.#session.link.isConnected ? "" : " (not sent: there is no connection)"}`;
+    this.#session.report({ type: "bridge_pong", text });
+    return `bridge_pong: ${text}${this.#session.stream ? "" : " (not sent: there is no connection)"}`;
   }
 
   #findings() {

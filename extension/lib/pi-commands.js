@@ -1,18 +1,20 @@
-import { loadImages } from "./images.js";
-import { maximumLine } from "./rpc-connection.js";
+import { maximumLine } from "./line-socket.js";
 import { shownModel } from "./session-facts.js";
 import { textOf } from "./message-origins.js";
 import { worksInChat } from "./slash-text.js";
 
 /** Room for the data of an answer, in bytes. */
 const maximumData = maximumLine - 4_096;
+/** Commands that may be unanswered; the next one is refused. */
+const maximumUnanswered = 64;
 
 /**
  * Carries out pi's RPC commands inside an interactive pi and answers as `pi --mode rpc` does.
  */
 export class PiCommands {
+  #unanswered = 0;
   /** @type {Promise<unknown>} */
-  #lastPrepared = Promise.resolve();
+  #lastRead = Promise.resolve();
   #pi;
   #session;
   #delivery;
@@ -37,25 +39,38 @@ export class PiCommands {
     this.#runOwn = runOwn;
   }
 
-  /** @param {any} command @returns {Promise<object>} pi's response */
-  async carryOut(command) {
-    const type = String(command?.type ?? "");
-    const head = { ...(command?.id === undefined ? {} : { id: command.id }), type: "response", command: type };
-    try {
-      const data = await this.#run(type, command);
-      return { ...head, success: true, ...(data === undefined ? {} : { data }) };
-    } catch (error) {
-      return { ...head, success: false, error: error instanceof Error ? error.message : String(error) };
+  /**
+   * @param {any} command
+   * @param {import("./pi-stream.js").Respond} respond is called once
+   */
+  carryOut(command, respond) {
+    const head = { id: command?.id, type: "response", command: command?.type };
+    if (this.#unanswered >= maximumUnanswered) {
+      return respond({ ...head, success: false, error: "too many commands are unanswered; send it again later" });
     }
+    this.#unanswered += 1;
+    let isAnswered = false;
+    const answer = (/** @type {object} */ outcome) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      this.#unanswered -= 1;
+      respond({ ...head, ...outcome });
+    };
+    const succeed = (/** @type {unknown} */ data) => answer({ success: true, data });
+    this.#run(command, succeed).then(succeed, (error) => answer({ success: false, error: error instanceof Error ? error.message : String(error) }));
   }
 
-  /** @param {string} type @param {any} command @returns {Promise<any>} */
-  async #run(type, command) {
+  /**
+   * @param {any} command
+   * @param {(data: unknown) => void} succeed answers at once; what is returned is the answer otherwise
+   * @returns {Promise<any>}
+   */
+  async #run(command, succeed) {
     const ctx = this.#session.context();
-    switch (type) {
-      case "prompt": return this.#prompt(command, ctx);
-      case "steer": return this.#queue(command, "steer");
-      case "follow_up": return this.#queue(command, "followUp");
+    switch (command?.type) {
+      case "prompt": return this.#prompt(command, ctx, succeed);
+      case "steer": return this.#queue(command, "steer", succeed);
+      case "follow_up": return this.#queue(command, "followUp", succeed);
       case "abort": return void ctx.abort();
       case "get_state": return this.#state(ctx);
       case "get_messages": return this.#messages(ctx);
@@ -68,25 +83,22 @@ export class PiCommands {
       case "set_thinking_level": return this.#pi.setThinkingLevel(String(command.level ?? ""));
       case "set_session_name": return this.#setName(String(command.name ?? ""));
       case "compact": return this.#compact(command.customInstructions, ctx);
-      default: throw new Error(`Unknown command: ${type}`);
+      default: throw new Error(`Unknown command: ${command?.type}`);
     }
   }
 
-  /** @param {any} command @param {PiContext} ctx */
-  async #prompt(command, ctx) {
-    const behavior = command.streamingBehavior;
-    if (!ctx.isIdle() && behavior !== "steer" && behavior !== "followUp") {
-      throw new Error("Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.");
-    }
-    const { images, meaning } = await this.#prepare(command);
+  /** @param {any} command @param {PiContext} ctx @param {(data: unknown) => void} succeed */
+  async #prompt(command, ctx, succeed) {
+    const behavior = command.streamingBehavior === "steer" ? "steer" : "followUp";
+    const meaning = await this.#meaning(command);
     switch (meaning.kind) {
       case "text":
-        return this.#deliver(meaning, images, behavior ?? "followUp", command.id);
+        return this.#deliver(meaning, command, behavior, succeed);
       case "own":
         await this.#runOwn(meaning.name, meaning.line);
         break;
       case "extension":
-        await this.#extensionCommands.run(`/${meaning.name}${meaning.line === "" ? "" : ` ${meaning.line}`}`, behavior ?? "followUp");
+        await this.#extensionCommands.run(`/${meaning.name}${meaning.line === "" ? "" : ` ${meaning.line}`}`, behavior);
         break;
       case "compact":
         await this.#compact(meaning.line || undefined, ctx);
@@ -98,35 +110,34 @@ export class PiCommands {
   }
 
   /**
-   * Reads the files that a message needs, one message after another, so that none overtakes another.
+   * Reads the files that messages need, one message after another, so that none overtakes another.
    * @param {any} command
    */
-  #prepare(command) {
-    const prepared = this.#lastPrepared.then(async () => ({
-      images: await loadImages(command.images),
-      meaning: await this.#slash.read(String(command.message ?? "")),
-    }));
-    this.#lastPrepared = prepared.catch(() => {});
-    return prepared;
+  #meaning(command) {
+    const meaning = this.#lastRead.then(() => this.#slash.read(String(command.message ?? "")));
+    this.#lastRead = meaning.catch(() => {});
+    return meaning;
   }
 
-  /** @param {any} command @param {"steer" | "followUp"} behavior */
-  async #queue(command, behavior) {
-    const { images, meaning } = await this.#prepare(command);
+  /** @param {any} command @param {"steer" | "followUp"} behavior @param {(data: unknown) => void} succeed */
+  async #queue(command, behavior, succeed) {
+    const meaning = await this.#meaning(command);
     if (meaning.kind !== "text") throw new Error(`/${meaning.name} is a command: send it as a prompt`);
-    return this.#deliver(meaning, images, behavior, command.id);
+    return this.#deliver(meaning, command, behavior, succeed);
   }
 
   /**
    * @param {{ text: string, accepted?: () => void }} message
-   * @param {ImageContent[]} images
+   * @param {any} command
    * @param {"steer" | "followUp"} behavior
-   * @param {number | string | undefined} id
+   * @param {(data: unknown) => void} succeed
    */
-  async #deliver(message, images, behavior, id) {
-    const disposition = await this.#delivery.deliver(message.text, images, behavior, id);
-    message.accepted?.();
-    return { disposition };
+  #deliver(message, command, behavior, succeed) {
+    const images = Array.isArray(command.images) ? command.images : [];
+    return this.#delivery.deliver(message.text, images, behavior, (disposition) => {
+      message.accepted?.();
+      succeed({ disposition });
+    });
   }
 
   /** @param {PiContext} ctx */
@@ -199,7 +210,6 @@ export class PiCommands {
     const trimmed = name.trim();
     if (trimmed === "") throw new Error("Session name cannot be empty");
     this.#pi.setSessionName(trimmed);
-    this.#session.reportChanges();
   }
 
   /** @param {string | undefined} customInstructions @param {PiContext} ctx */

@@ -35,11 +35,11 @@ export class PromptDelivery {
    * @param {string} text
    * @param {ImageContent[]} images
    * @param {"steer" | "followUp"} behavior
-   * @param {number | string | undefined} command the id of the command
-   * @returns {Promise<"started" | "queued">}
+   * @param {(disposition: "started" | "queued") => void} accepted is called when pi has the message, before pi reports anything of it
+   * @returns {Promise<void>}
    */
-  deliver(text, images, behavior, command) {
-    const one = this.#previous.then(() => this.#give(text, images, behavior, command));
+  deliver(text, images, behavior, accepted) {
+    const one = this.#previous.then(() => this.#give(text, images, behavior, accepted));
     this.#previous = one.catch(() => {});
     return one;
   }
@@ -48,39 +48,37 @@ export class PromptDelivery {
    * @param {string} text
    * @param {ImageContent[]} images
    * @param {"steer" | "followUp"} behavior
-   * @param {number | string | undefined} command
-   * @returns {Promise<"started" | "queued">}
+   * @param {(disposition: "started" | "queued") => void} accepted
    */
-  async #give(text, images, behavior, command) {
-    const ctx = this.#session.context();
+  async #give(text, images, behavior, accepted) {
+    const wasIdle = this.#session.context().isIdle();
     if (this.#session.isCompacting) throw new Error("pi is compacting the session; send it again afterwards");
-    const wasIdle = ctx.isIdle();
-    /** @type {() => void} */
-    let started = () => {};
-    const start = new Promise((resolve) => (started = () => resolve("started")));
     /** @type {import("./message-origins.js").Expected} */
-    const message = { source: "relay", text, behavior, command, beginsRun: wasIdle, started };
-    this.#session.origins.expect(message);
+    const message = { source: "relay", text, behavior, beginsRun: wasIdle };
+    let cancelLimit = () => {};
     try {
-      const content = images.length === 0 ? text : [/** @type {const} */ ({ type: "text", text }), ...images];
-      const sent = this.#pi.sendUserMessage(content, { deliverAs: behavior });
-      // The promise of newer releases lasts as long as the run: only its failure counts.
-      const failure = new Promise((_, reject) => void Promise.resolve(sent).catch(reject));
-      failure.catch(() => {});
-      if (wasIdle) return await this.#within(Promise.race([start, failure]));
-      return await Promise.race([failure, new Promise((resolve) => setImmediate(() => resolve("queued")))]);
+      await /** @type {Promise<void>} */ (
+        new Promise((resolve, reject) => {
+          message.accepted = () => {
+            message.accepted = undefined;
+            accepted(wasIdle ? "started" : "queued");
+            resolve();
+          };
+          this.#session.origins.expect(message);
+          const content = images.length === 0 ? text : [/** @type {const} */ ({ type: "text", text }), ...images];
+          // The promise of newer releases lasts as long as the run: only its failure counts.
+          Promise.resolve(this.#pi.sendUserMessage(content, { deliverAs: behavior })).catch(reject);
+          if (wasIdle) cancelLimit = this.#clock.after(startLimit, () => reject(new StartOverdue()));
+          else setImmediate(() => message.accepted?.());
+        })
+      );
     } catch (error) {
+      message.accepted = undefined;
       // A message that pi may still take stays expected: its turn must not count as one of the terminal.
       if (!(error instanceof StartOverdue)) this.#session.origins.forget(message);
       throw error;
+    } finally {
+      cancelLimit();
     }
-  }
-
-  /** @param {Promise<any>} start @returns {Promise<any>} */
-  #within(start) {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(startLimit, () => reject(new StartOverdue()));
-      start.then(resolve, reject).finally(cancel);
-    });
   }
 }

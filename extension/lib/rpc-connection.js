@@ -1,15 +1,11 @@
-import { LineReader } from "./line-reader.js";
-import { OutgoingLines } from "./outgoing-lines.js";
+import { LineSocket, fitsIntoLine, maximumLine } from "./line-socket.js";
 
-/** The longest line in either direction, in bytes. */
-export const maximumLine = 1 << 20;
-const maximumOpenRequests = 64;
 const maximumJunkLines = 20;
 /** The id of the last request. It is never used again, so that an answer to a request of an earlier connection answers nothing. */
 let lastId = 0;
 
 /** Codes of JSON-RPC errors. */
-export const errorCodes = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602, internal: -32603, busy: -32001 };
+const errorCodes = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602 };
 
 /** An error that the daemon answered. */
 export class DaemonError extends Error {
@@ -27,24 +23,17 @@ export class NoAnswer extends Error {}
 export class Withdrawn extends Error {}
 
 /**
- * @typedef {{
- *   request(method: string, params: any, id: number | string): unknown,
- *   notification(method: string, params: any): void,
- *   closed(reason: string): void,
- * }} Receiver
+ * @typedef {{ notification(method: string, params: any): void, closed(reason: string): void }} Receiver
  */
 
-/** JSON-RPC 2.0 over a connected socket, a line for each message. Both sides send requests. */
+/** JSON-RPC 2.0 over a connected socket, a line for each message. The daemon sends notifications; it has nothing to ask. */
 export class RpcConnection {
   /** @type {Map<number, { settle(): void, resolve(value: any): void, reject(error: Error): void }>} */
   #waiting = new Map();
-  #openRequests = 0;
   #junk = 0;
-  #isClosed = false;
-  #socket;
   #clock;
   #receiver;
-  #outgoing;
+  #lines;
 
   /**
    * @param {import("node:net").Socket} socket
@@ -52,18 +41,16 @@ export class RpcConnection {
    * @param {Receiver} receiver
    */
   constructor(socket, clock, receiver) {
-    this.#socket = socket;
     this.#clock = clock;
     this.#receiver = receiver;
-    this.#outgoing = new OutgoingLines(
-      socket,
-      (dropped) => `${JSON.stringify({ jsonrpc: "2.0", method: "extension.dropped", params: { events: dropped } })}\n`,
-      () => this.close("the daemon does not read"),
-    );
-    const reader = new LineReader(maximumLine, (line) => this.#receive(line), () => this.#refuseLongLine());
-    socket.on("data", (chunk) => reader.push(chunk));
-    socket.on("error", (error) => this.close(reasonOf(error)));
-    socket.on("close", () => this.close("the daemon closed the connection"));
+    this.#lines = new LineSocket(socket, maximumLine, {
+      line: (text) => this.#receive(text),
+      tooLong: () => this.#refuseLongLine(),
+      closed: (reason) => {
+        for (const id of [...this.#waiting.keys()]) this.#settle(id)?.reject(new NoAnswer(reason));
+        receiver.closed(reason);
+      },
+    });
   }
 
   /**
@@ -76,7 +63,7 @@ export class RpcConnection {
    */
   request(method, params, options = {}) {
     const { milliseconds, signal } = options;
-    if (this.#isClosed) return Promise.reject(new NoAnswer("there is no connection to the daemon"));
+    if (this.#lines.isClosed) return Promise.reject(new NoAnswer("there is no connection to the daemon"));
     if (signal?.aborted) return Promise.reject(new Withdrawn("withdrawn"));
     const id = (lastId += 1);
     return new Promise((resolve, reject) => {
@@ -96,51 +83,29 @@ export class RpcConnection {
       };
       this.#waiting.set(id, { settle, resolve, reject });
       const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-      if (line.length * 3 > maximumLine && Buffer.byteLength(line) >= maximumLine) {
-        this.#settle(id)?.reject(new DaemonError(errorCodes.invalidParams, "it is longer than 1 MiB"));
-      } else {
-        this.#outgoing.send(`${line}\n`);
-      }
+      if (fitsIntoLine(line)) this.#lines.send(`${line}\n`);
+      else this.#settle(id)?.reject(new DaemonError(errorCodes.invalidParams, "it is longer than 1 MiB"));
     });
   }
 
   /** @param {string} method @param {object} params */
   notify(method, params) {
-    this.#outgoing.send(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`);
-  }
-
-  /** @param {string} line a whole notification with its `\n` @param {boolean} mayBeDropped */
-  notifyLine(line, mayBeDropped) {
-    this.#outgoing.send(line, mayBeDropped);
-  }
-
-  /**
-   * Writes what waits, and ends.
-   * @param {string} reason
-   */
-  end(reason) {
-    if (this.#isClosed) return;
-    this.#outgoing.flush();
-    this.#socket.end();
-    this.#finish(reason);
-  }
-
-  /**
-   * Ends at once.
-   * @param {string} reason
-   */
-  close(reason) {
-    if (this.#isClosed) return;
-    this.#socket.destroy();
-    this.#finish(reason);
+    this.#send({ method, params });
   }
 
   /** @param {string} reason */
-  #finish(reason) {
-    this.#isClosed = true;
-    this.#outgoing.close();
-    for (const id of [...this.#waiting.keys()]) this.#settle(id)?.reject(new NoAnswer(reason));
-    this.#receiver.closed(reason);
+  end(reason) {
+    this.#lines.end(reason);
+  }
+
+  /** @param {string} reason */
+  close(reason) {
+    this.#lines.close(reason);
+  }
+
+  /** @param {object} message */
+  #send(message) {
+    this.#lines.send(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   }
 
   /** @param {number} id */
@@ -153,7 +118,7 @@ export class RpcConnection {
 
   /** The id of a line that was skipped is not known. */
   #refuseLongLine() {
-    this.#reply(null, { error: { code: errorCodes.invalidRequest, message: "a line was longer than 1 MiB, and was skipped" } });
+    this.#send({ id: null, error: { code: errorCodes.invalidRequest, message: "a line was longer than 1 MiB, and was skipped" } });
     this.#countJunk();
   }
 
@@ -164,7 +129,6 @@ export class RpcConnection {
 
   /** @param {string} line */
   #receive(line) {
-    if (this.#isClosed) return;
     let message;
     try {
       message = JSON.parse(line);
@@ -173,9 +137,8 @@ export class RpcConnection {
     }
     if (message === null || typeof message !== "object" || Array.isArray(message)) return this.#countJunk();
     if (typeof message.method === "string") {
-      const params = message.params ?? {};
-      if (message.id === undefined || message.id === null) return this.#receiver.notification(message.method, params);
-      void this.#answer(message.id, message.method, params);
+      if (message.id === undefined || message.id === null) return this.#receiver.notification(message.method, message.params ?? {});
+      this.#send({ id: message.id, error: { code: errorCodes.methodNotFound, message: `there is no method ${message.method}` } });
     } else if ("id" in message && ("result" in message || "error" in message)) {
       const one = this.#settle(message.id);
       if (!one) return;
@@ -185,42 +148,5 @@ export class RpcConnection {
     } else {
       this.#countJunk();
     }
-  }
-
-  /** @param {number | string} id @param {string} method @param {any} params */
-  async #answer(id, method, params) {
-    if (this.#openRequests >= maximumOpenRequests) {
-      return this.#reply(id, { error: { code: errorCodes.busy, message: "too many requests are unanswered; send it again later" } });
-    }
-    this.#openRequests += 1;
-    try {
-      this.#reply(id, { result: (await this.#receiver.request(method, params, id)) ?? {} });
-    } catch (error) {
-      const code = error instanceof DaemonError ? error.code : errorCodes.internal;
-      this.#reply(id, { error: { code, message: error instanceof Error ? error.message : String(error) } });
-    } finally {
-      this.#openRequests -= 1;
-    }
-  }
-
-  /** @param {number | string | null} id @param {object} body */
-  #reply(id, body) {
-    if (this.#isClosed) return;
-    let line = JSON.stringify({ jsonrpc: "2.0", id, ...body });
-    if (line.length * 3 > maximumLine && Buffer.byteLength(line) >= maximumLine) {
-      line = JSON.stringify({ jsonrpc: "2.0", id, error: { code: errorCodes.internal, message: "the answer is longer than 1 MiB" } });
-    }
-    this.#outgoing.send(`${line}\n`);
-  }
-}
-
-/** @param {Error & { code?: string }} error of a socket */
-function reasonOf(error) {
-  switch (error.code) {
-    case "ECONNREFUSED":
-    case "ENOENT": return "the daemon is not running";
-    case "ECONNRESET":
-    case "EPIPE": return "the daemon closed the connection";
-    default: return error.message;
   }
 }

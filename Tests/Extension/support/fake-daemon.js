@@ -2,10 +2,19 @@ import { existsSync, linkSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { Happenings } from "./happenings.js";
 
-/** A stand-in of pi-relayd on a real Unix socket. It greets, keeps what it hears, and answers what a test tells it to. */
+/**
+ * A stand-in of pi-relayd on a real Unix socket. It greets, keeps what it hears, and answers what a test tells it to. A connection
+ * whose `session.attach` it has answered becomes a stream, on which it speaks to pi as to `pi --mode rpc`.
+ */
 export class FakeDaemon extends Happenings {
-  /** Every message that came, with the number of its connection. */
+  /** Every message of JSON-RPC that came, with the number of its connection. */
   messages = [];
+  /** Every event that came on a stream. */
+  events = [];
+  /** Every response that came on a stream. */
+  responses = [];
+  /** Every line of the streams, with the side that wrote it. */
+  streamLines = [];
   /** Answers by method: a value, or a function of the parameters that may throw `{ code, message }`. `undefined`: no answer. */
   answers = {};
   approvals = { enabled: true, timeoutSeconds: 120 };
@@ -13,9 +22,13 @@ export class FakeDaemon extends Happenings {
   refusals = [];
   connections = 0;
   sockets = [];
+  /** The socket of the last stream, and that of the last greeted connection for requests. */
+  stream;
+  requests;
   #server;
   #lastId = 0;
   #waiting = new Map();
+  #taken = new Set();
 
   constructor(path) {
     super();
@@ -46,12 +59,9 @@ export class FakeDaemon extends Happenings {
     if (!existsSync(this.path)) renameSync(kept, this.path);
   }
 
-  get socket() {
-    return this.sockets[this.sockets.length - 1];
-  }
-
+  /** Sends a message on the connection of the requests. */
   send(message) {
-    this.socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    this.requests.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   }
 
   answer(message, result) {
@@ -60,33 +70,44 @@ export class FakeDaemon extends Happenings {
 
   /** Sends a request and waits for the answer. */
   request(method, params) {
-    const id = `d${(this.#lastId += 1)}`;
+    const id = this.#newId();
     const reply = new Promise((resolve) => this.#waiting.set(id, resolve));
     this.send({ id, method, params });
     return reply;
   }
 
+  /** Writes a line to pi. */
+  write(line) {
+    this.streamLines.push({ from: "daemon", line });
+    this.stream.write(`${line}\n`);
+  }
+
   /** Has pi carry out a command, and waits for its response. */
-  async command(command) {
-    const { result, error } = await this.request("pi.command", { command });
-    if (error) throw new Error(error.message);
-    return result;
+  command(command) {
+    const id = command.id ?? this.#newId();
+    const response = new Promise((resolve) => this.#waiting.set(id, resolve));
+    this.write(JSON.stringify({ id, ...command }));
+    return response;
   }
 
   /** Waits for a message of this method that no test has taken yet. */
-  async next(method, matches = () => true) {
-    const found = await this.until(() => this.messages.find((one) => !one.isTaken && one.method === method && matches(one.params)));
-    found.isTaken = true;
+  next(method, matches = () => true) {
+    return this.#next(() => this.messages, (one) => one.method === method && matches(one.params));
+  }
+
+  /** Waits for an event of pi that no test has taken yet. */
+  event(type, matches = () => true) {
+    return this.#next(() => this.events, (one) => one.type === type && matches(one));
+  }
+
+  async #next(list, matches) {
+    const found = await this.until(() => list().find((one) => !this.#taken.has(one) && matches(one)));
+    this.#taken.add(found);
     return found;
   }
 
-  /** Waits for an event of pi. */
-  async event(type, matches = () => true) {
-    return (await this.next("pi.event", ({ event }) => event.type === type && matches(event))).params.event;
-  }
-
-  get events() {
-    return this.messages.filter((one) => one.method === "pi.event").map((one) => one.params.event);
+  #newId() {
+    return `relay-${(this.#lastId += 1)}`;
   }
 
   #accept(socket) {
@@ -103,30 +124,52 @@ export class FakeDaemon extends Happenings {
       text += chunk;
       const lines = text.split("\n");
       text = lines.pop();
-      for (const line of lines) this.#take(JSON.parse(line), socket, connection);
+      for (const line of lines) this.#takeLine(line, socket, connection);
+      this.happened();
     });
     this.happened();
   }
 
-  #take(message, socket, connection) {
+  #takeLine(line, socket, connection) {
+    const message = JSON.parse(line);
+    if (socket.isStream) {
+      this.streamLines.push({ from: "extension", line });
+      if (message.type !== "response") return void this.events.push(message);
+      this.responses.push(message);
+      return this.#settle(message);
+    }
     if (message.id === null) this.refusals.push(message.error);
-    if (message.method === undefined) {
-      this.#waiting.get(message.id)?.(message);
-      this.#waiting.delete(message.id);
-      return this.happened();
-    }
+    if (message.method === undefined) return this.#settle(message);
     this.messages.push({ ...message, connection });
-    const prepared = this.answers[message.method];
-    if (message.id !== undefined && prepared !== undefined) {
-      let body;
-      try {
-        body = { result: typeof prepared === "function" ? prepared(message.params) : prepared };
-      } catch (error) {
-        body = { error: { code: error.code, message: error.message } };
-      }
-      if (body.error || body.result !== undefined) socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: message.id, ...body })}\n`);
+    const reply = this.#reply(message);
+    if (message.method === "session.attach" && reply?.includes('"result"')) {
+      this.becomesStream(socket);
+      this.streamLines.push({ from: "extension", line }, { from: "daemon", line: reply });
     }
-    this.happened();
+    if (message.method === "extension.hello") this.requests = socket;
+    if (reply !== undefined) socket.write(`${reply}\n`);
+  }
+
+  becomesStream(socket) {
+    socket.isStream = true;
+    this.stream = socket;
+  }
+
+  #settle(message) {
+    this.#waiting.get(message.id)?.(message);
+    this.#waiting.delete(message.id);
+  }
+
+  /** The line of the prepared answer; undefined where there is none. */
+  #reply({ id, method, params }) {
+    const prepared = this.answers[method];
+    if (id === undefined || prepared === undefined) return undefined;
+    try {
+      const result = typeof prepared === "function" ? prepared(params) : prepared;
+      return result === undefined ? undefined : JSON.stringify({ jsonrpc: "2.0", id, result });
+    } catch (error) {
+      return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.code, message: error.message } });
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 import { Happenings } from "./happenings.js";
 
+/** The time at which everything happens. */
+const timestamp = 1_795_329_858_444;
+
 /**
  * A stand-in of the interface that pi gives its extensions, after pi's public documentation: handlers are awaited one after
  * another, a message that is sent while pi is idle begins a run, and one sent while it runs needs a mode of delivery.
@@ -144,11 +147,12 @@ export class FakePi extends Happenings {
   async beginRun(text, content = text) {
     this.isIdle = false;
     await this.emit("agent_start");
+    await this.emit("turn_start", { turnIndex: 0, timestamp });
     await this.takeMessage(text, content);
   }
 
   async takeMessage(text, content = text) {
-    const message = { role: "user", content: typeof content === "string" ? [{ type: "text", text }] : content };
+    const message = { role: "user", content: typeof content === "string" ? [{ type: "text", text }] : content, timestamp };
     await this.emit("message_start", { message });
     await this.emit("message_end", { message });
   }

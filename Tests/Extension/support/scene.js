@@ -27,7 +27,6 @@ export function scene(t, { child = false, isTerminal = !child, env = {}, pi: abo
     await daemon.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  const greeting = child ? "extension.hello" : "session.attach";
   const one = {
     folder,
     path,
@@ -38,13 +37,14 @@ export function scene(t, { child = false, isTerminal = !child, env = {}, pi: abo
     async connect() {
       await daemon.start();
       await pi.emit("session_start", { reason: "startup" });
-      const greeted = await daemon.next(greeting);
-      await one.isConnected();
-      return greeted;
+      return one.isConnected();
     },
-    /** Waits until the extension has taken the answer to its greeting: it answers requests in order. */
+    /** Waits for the greetings, until the extension has taken the answers: it answers requests in order. Returns the first one. */
     async isConnected() {
+      const attached = child ? undefined : await daemon.next("session.attach");
+      const greeted = await daemon.next("extension.hello");
       await daemon.request("no.such.method", {});
+      return attached ?? greeted;
     },
     /** Kills the daemon and waits until the extension has noticed. */
     async loseDaemon() {
@@ -59,9 +59,7 @@ export function scene(t, { child = false, isTerminal = !child, env = {}, pi: abo
         await new Promise((resolve) => setImmediate(resolve));
         if (turn % 100 === 0) clock.advance(250);
       }
-      const greeted = await daemon.next(greeting);
-      await one.isConnected();
-      return greeted;
+      return one.isConnected();
     },
   };
   return one;
