@@ -113,7 +113,7 @@ import Testing
       }
       let refused = try stage.connect()
       await #expect(throws: (any Error).self) { _ = try await refused.request(Ping(), within: nil) }
-      #expect(await stage.log.next()?.contains("64 are open already") == true)
+      #expect(await stage.log.next()?.contains("128 are open already") == true)
       for client in open { client.close() }
     }
   }

@@ -12,7 +12,7 @@ final class ControlListener: Sendable {
     var open = 0
   }
 
-  static let maximumConnections = 64
+  static let maximumConnections = 128
 
   let descriptor: Int32
   private let path: String
