@@ -47,7 +47,8 @@ private struct RecordingRouter: PluginEventHandler {
               problems: [], upgrades: 0)
           },
           plugin: { name, change in name == "discord" ? nil : "there is no plugin \(name) to \(change)" },
-          reload: { ["line 3: no such setting"] }, upgrade: { "\($0) is not executable" },
+          revokeGrant: { "there is no grant \($0)" }, reload: { ["line 3: no such setting"] },
+          upgrade: { "\($0) is not executable" },
           stop: { [stops] in stops.post(()) }, audience: router, agents: { [agents] in agents.withLock { $0 } }),
         marker: "PI_RELAY_TEST_MARKER=\(folder.path)", clock: ManualClock(),
         logger: .lines { [log] in log.post($0) })
