@@ -269,7 +269,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "CLinux", "ControlServer", "LiveUpgrade", "PluginConformance", "PluginRuntime",
         "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TerminalChat",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "TerminalChat",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

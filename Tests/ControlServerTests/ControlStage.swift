@@ -185,7 +185,7 @@ final class ControlStage: Sendable {
             problems: [], upgrades: 0)
         },
         plugin: { name, change in name == "discord" ? nil : "there is no plugin \(name) to \(change)" },
-        reload: { ["line 3: no such setting"] }, upgrade: { "\($0) is not executable" },
+        revokeGrant: { "there is no grant \($0)" }, reload: { ["line 3: no such setting"] }, upgrade: { "\($0) is not executable" },
         stop: { [stops] in stops.post(()) }, audience: router, sessions: sessions,
         attachments: extensions, extensions: extensions,
         agents: { [agents] in agents.withLock { $0 } }),

@@ -102,11 +102,12 @@ struct ApprovalFixture {
     router.stop()
   }
 
-  /// Has a person begin a run that does not end by itself.
+  /// Has Ann begin a run, which does not end by itself unless the words say so.
   ///
   /// - Returns: the session.
-  func begin(by person: String = "ann", in conversation: String = "c") async throws -> Session {
-    try await messenger.write("/hang", by: person, in: conversation)
+  func begin(_ words: String = "/hang") async throws -> Session {
+    let conversation = "c"
+    try await messenger.write(words, in: conversation)
     while let begun = await messenger.begun.next(), begun != conversation {}
     return try #require(await sessions.awake().last)
   }

@@ -1,7 +1,16 @@
 import AgentSessions
+import ContentServices
+import Conversations
+import MessageDelivery
+import PluginRuntime
 import RelayConcurrency
+import RelayConfig
+import RelayHome
+import RelayLogging
 import RelayModel
 import RelayStore
+import RelayText
+import RelayTransport
 import RelayWire
 import TestSupport
 import Testing
@@ -71,10 +80,50 @@ import ToolApprovals
     try await ApprovalFixture.run(in: folder) { relay in
       try await relay.messenger.press("a_old:1")
       try await relay.notice("That approval is no longer open")
-      await relay.router.approvals.endEarlierApprovals()
-      let events = try await relay.store.approvalEvents(last: 9)
-      #expect(events.map(\.kind) == [.requested, .cancelled])
-      #expect(events.last?.detail == "pi-relayd was restarted")
     }
+    let events = try SQLiteStore.approvals(in: folder.path + "/home/state/relay.db", last: 9).events
+    #expect(events.map(\.kind) == [.requested, .cancelled])
+    #expect(events.last?.detail == "pi-relayd was restarted")
+  }
+
+  @Test func `an approval is cancelled before an upgrade`() async throws {
+    try await ApprovalFixture.run(in: folder) { relay in
+      let session = try await relay.begin()
+      async let verdict = relay.approve(in: session)
+      _ = try await relay.question()
+      _ = await relay.sessions.hold()
+      #expect(await verdict == ApprovalVerdict(allows: false, reason: "Denied: pi-relayd was upgraded."))
+      await relay.sessions.resume()
+    }
+  }
+
+  @Test(arguments: [("relay approval approve a_1", true), ("approve a_1", false)])
+  func `a decision in words that a crash caught is not given to the agent`(words: String, isAnswer: Bool) async throws {
+    let home = HomeDirectory(path: folder.path + "/home")
+    try home.prepare()
+    let store = try SQLiteStore(path: home.database)
+    let timeSource = ApprovalFixture.timeSource
+    let directory = ConversationDirectory(
+      .init(
+        store: store, services: Services(home: home, clock: timeSource.clock, logger: .lines { _ in }),
+        timeSource: timeSource, deliveries: Config().delivery, redaction: Redactor([]),
+        checkpoints: StreamCheckpoints(folder: home.streams, logger: .lines { _ in }), logger: .lines { _ in }),
+      taskScope: TaskScope())
+    let questions = QuestionRegistry()
+    let gate = InboundGate(
+      store: store, directory: directory,
+      subscriptions: SessionSubscriptions(questions: questions, timeSource: timeSource) { _, _ in },
+      questions: questions, timeSource: timeSource, logger: .lines { _ in })
+    let messenger = try PlayedMessenger()
+    try await messenger.run { request in
+      do { try gate.receive(request.params(MessageReceived.self), request, messenger.link) } catch {
+        request.fail(WireError(.invalidParams, "\(error)"))
+      }
+    } meanwhile: {
+      try await messenger.write(words)
+      #expect(
+        try await store.unfinishedMessages(of: messenger.link.name).map(\.stored.isAnswer) == [isAnswer])
+    }
+    await store.close()
   }
 }

@@ -162,6 +162,18 @@ import ToolApprovals
     }
   }
 
+  @Test func `an approval ends with its run`() async throws {
+    try await ApprovalFixture.run(in: folder) { relay in
+      let session = try await relay.begin("/confirm")
+      // Of the agent, which ends its run with the answer.
+      _ = try await relay.question()
+      async let verdict = relay.approve(in: session)
+      _ = try await relay.question()
+      try await relay.messenger.write("yes")
+      #expect(await verdict == ApprovalVerdict(allows: false, reason: "Denied: the run has ended."))
+    }
+  }
+
   @Test func `an approval is cancelled when the agent is gone`() async throws {
     try await ApprovalFixture.run(in: folder) { relay in
       let session = try await relay.begin()
@@ -247,7 +259,7 @@ import ToolApprovals
       #expect(await relay.approve(in: session) == ApprovalVerdict(allows: true, person: "Ann"))
       let now = ApprovalFixture.timeSource.wallTime()
       let grant = try #require(try await relay.store.persistentGrants(now: now).first)
-      #expect(try await relay.router.approvals.revokeGrant(grant.id)?.id == grant.id)
+      #expect(await relay.router.approvals.revoke(grant.id) == nil)
       async let verdict = relay.approve(in: session)
       try await relay.messenger.press(try await relay.question().button("Deny"))
       #expect(await !verdict.allows)

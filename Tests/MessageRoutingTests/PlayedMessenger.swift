@@ -47,15 +47,35 @@ final class PlayedMessenger: Sendable {
 
   /// Serves both ends until the messenger leaves.
   func run(_ router: Router) async throws {
-    try daemon.start()
-    try plugin.start()
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { [self] in for await request in daemon.requests { await router.received(request, from: link) } }
-      group.addTask { [self] in for await request in plugin.requests { answer(request) } }
+    try await serve { [self] in
+      await router.received($0, from: link)
+    } meanwhile: { [self] in
       await router.connected(link)
-      await group.waitForAll()
     }
     await router.disconnected(link)
+  }
+
+  /// Gives the messenger's requests to `receive`, and leaves when `body` has ended.
+  func run(
+    _ receive: @escaping @Sendable (IncomingRequest) async -> Void, meanwhile body: () async throws -> Void
+  ) async throws {
+    try await serve(receive) {
+      defer { leave() }
+      try await body()
+    }
+  }
+
+  private func serve(
+    _ receive: @escaping @Sendable (IncomingRequest) async -> Void, meanwhile body: () async throws -> Void
+  ) async throws {
+    try daemon.start()
+    try plugin.start()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [self] in for await request in daemon.requests { await receive(request) } }
+      group.addTask { [self] in for await request in plugin.requests { answer(request) } }
+      try await body()
+      try await group.waitForAll()
+    }
   }
 
   func leave() {

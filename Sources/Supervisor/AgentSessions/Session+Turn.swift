@@ -17,7 +17,6 @@ extension Session {
     await forgetWhatIsOver(before: prompt)
     var turn = Turn(prompt)
     while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
-    questions.withdrawApprovals("the run is over")
   }
 
   /// Continues a turn that the process before this one began: its agent works.
@@ -29,7 +28,6 @@ extension Session {
     let event = await noted(await ending(), &turn)
     var next = await take(event, why: turn.why)
     while let event = await carryOut(next, &turn) { next = await take(event, why: turn.why) }
-    questions.withdrawApprovals("the run is over")
   }
 
   /// Feeds an event to the life of the message whose turn it is, and stores the stage that follows.

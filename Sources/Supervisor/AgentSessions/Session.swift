@@ -159,7 +159,6 @@ package actor Session {
     guard let leaving = agent.beginLeaving() else { return }
     let generation = current.generation
     questions.withdrawDialogs("the agent was ended")
-    questions.withdrawApprovals("the agent was ended")
     let exit = await leaving.process.stop()
     // Before those who wait for the slot are told that there is none.
     await leaving.slot.release()

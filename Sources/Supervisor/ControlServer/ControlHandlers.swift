@@ -6,6 +6,8 @@ extension ControlServer {
   package struct Handlers: Sendable {
     package let status: @Sendable () async -> DaemonStatus
     package let plugin: @Sendable (String, PluginRegistry.Change) async -> String?
+    /// Answers the obstacle.
+    package let revokeGrant: @Sendable (String) async -> String?
     package let reload: @Sendable () async -> [String]
     /// Answers what is in the way; where nothing is, it does not return.
     package let upgrade: @Sendable (String) async -> String
@@ -20,6 +22,7 @@ extension ControlServer {
     package init(
       status: @escaping @Sendable () async -> DaemonStatus,
       plugin: @escaping @Sendable (String, PluginRegistry.Change) async -> String?,
+      revokeGrant: @escaping @Sendable (String) async -> String?,
       reload: @escaping @Sendable () async -> [String],
       upgrade: @escaping @Sendable (String) async -> String,
       stop: @escaping @Sendable () -> Void,
@@ -31,6 +34,7 @@ extension ControlServer {
     ) {
       self.status = status
       self.plugin = plugin
+      self.revokeGrant = revokeGrant
       self.reload = reload
       self.upgrade = upgrade
       self.stop = stop

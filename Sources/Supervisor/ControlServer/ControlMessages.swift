@@ -95,6 +95,15 @@ package struct ControlPlugin: WireRequest {
   }
 }
 
+/// Revokes a grant of a tool call for all sessions.
+package struct ControlRevokeGrant: WireRequest {
+  package static let method = "control.revokeGrant"
+  package typealias Reply = Empty
+  package var grant: String
+
+  package init(grant: String) { self.grant = grant }
+}
+
 package struct ControlReload: WireRequest {
   package static let method = "control.reload"
 

@@ -32,6 +32,11 @@ final class ControlRequests: Sendable {
           throw WireError(.invalidParams, obstacle)
         }
         request.reply(Empty())
+      case ControlRevokeGrant.method:
+        if let obstacle = await handlers.revokeGrant(try request.params(ControlRevokeGrant.self).grant) {
+          throw WireError(.invalidParams, obstacle)
+        }
+        request.reply(Empty())
       case ControlReload.method: request.reply(ControlReload.Reply(problems: await handlers.reload()))
       case ControlUpgrade.method:
         let program = try request.params(ControlUpgrade.self).program

@@ -138,8 +138,7 @@ package final class PromptRouter: Sendable {
       key: key, text: await text(of: quoted, for: session), typed: message.text,
       attachments: message.attachments ?? [], spoolFolder: link.spoolFolder, proxy: link.messenger?.proxy)
     prompt.hosts = link.capabilities.attachmentHosts
-    // A finding of the periodic check is nobody's request.
-    if !key.origin.isHeartbeat { prompt.author = Prompt.Author(id: message.sender.id, name: message.sender.name) }
+    prompt.author = Prompt.Author(id: message.sender.id, name: message.sender.name)
     prompt.life = earlier.map { $0.life(in: session.id) } ?? MessageLifecycle(isAdmitted: key.origin.isHeartbeat)
     return prompt
   }

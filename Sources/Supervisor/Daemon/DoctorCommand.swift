@@ -35,6 +35,8 @@ struct Doctor: AsyncParsableCommand {
       }
       if !ok { failed = true }
     }
+    // A choice of the person's own is no failure.
+    func warn(_ text: String) { if json { note(true, "unsafe: \(text)") } else { print("! \(text)") } }
     do {
       try surroundings.home.prepare()
       note(true, "home \(surroundings.home.path)")
@@ -67,6 +69,7 @@ struct Doctor: AsyncParsableCommand {
     } catch {
       note(false, "\(error)")
     }
+    for mode in Self.unsafeModes(config) { warn(mode) }
     await checkMessengers(config, surroundings, note)
     if surroundings.connect() != nil {
       let status = try await surroundings.ask(ControlStatus())
@@ -102,6 +105,24 @@ struct Doctor: AsyncParsableCommand {
       if !json { print("- the daemon does not run; start it with: pi-relayd start") }
     }
     if failed { throw ExitStatus.failed }
+  }
+
+  /// Settings that let more happen without a person's word than most people want.
+  private static func unsafeModes(_ config: Config) -> [String] {
+    let approvals = config.approvals
+    var modes: [String] = []
+    if !approvals.isEnabled || approvals.rules.isEmpty {
+      modes += config.messengers.filter { $0.enabled && $0.access.everyone }.map {
+        "\($0.name) admits everyone, and no tool call waits for an approval: list people under auth.users, or rules under "
+          + "approvals"
+      }
+    }
+    if approvals.persistentGrants {
+      modes.append(
+        "approvals.persistentGrants lets a person in a chat approve a call for all sessions; pi-relayd approvals lists such grants"
+      )
+    }
+    return modes
   }
 
   private static var descriptorLimit: Int {

@@ -16,6 +16,7 @@ internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
+internal import ToolApprovals
 
 /// The whole supervisor: how its parts are made, and the order in which they start and end.
 package final class Daemon: Sendable {
@@ -134,7 +135,8 @@ package final class Daemon: Sendable {
     let control = try ControlServer(
       home: home,
       handlers: .init(
-        status: { await status.read() }, plugin: { await plugins.change($0, $1) }, reload: { await reload.run() },
+        status: { await status.read() }, plugin: { await plugins.change($0, $1) },
+        revokeGrant: { await router.approvals.revoke($0) }, reload: { await reload.run() },
         upgrade: { program in
           guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
           return await upgrade.run(program).description

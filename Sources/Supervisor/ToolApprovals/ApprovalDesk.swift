@@ -202,10 +202,17 @@ package actor ApprovalDesk {
 
   /// Revokes a persistent grant.
   ///
-  /// - Returns: `nil` where there is none with this id.
-  package func revokeGrant(_ id: String) async throws -> ApprovalGrant? {
+  /// - Returns: the obstacle, in words.
+  package func revoke(_ grant: String) async -> String? {
     let now = timeSource.wallTime()
-    return try await store.revokeGrant(id, keeping: settings.auditEvents) { Self.event(.grantRevoked, $0, at: now) }
+    do {
+      let revoked = try await store.revokeGrant(grant, keeping: settings.auditEvents) {
+        Self.event(.grantRevoked, $0, at: now)
+      }
+      return revoked == nil ? "there is no grant \(TextSanitizer.line(grant)); pi-relayd approvals lists them" : nil
+    } catch {
+      return "\(error)"
+    }
   }
 
   private func record(endOf grant: ApprovalGrant) async {
