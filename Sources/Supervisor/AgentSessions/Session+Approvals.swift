@@ -4,7 +4,7 @@ package import SessionStates
 // Tool calls that wait for the person whose message the agent works on.
 extension Session {
   /// The origin of the turn that the agent works on now.
-  package var turnOrigin: TurnOrigin { current.run?.origin ?? (isAttached ? .local : .nobody) }
+  package var turnOrigin: TurnOrigin { current.run?.origin ?? .nobody }
 
   /// Asks the requester of the run in progress whether a tool call may be made. The question ends with the run, the agent or
   /// the session.

@@ -3,6 +3,7 @@ internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
 internal import RelayConfig
+internal import RelayModel
 internal import RelayTransport
 internal import SessionStates
 
@@ -58,6 +59,14 @@ extension Session {
   private func tellOfAbsence(_ absence: Int) {
     guard phase.isOpen, terminal.takeNotice(of: absence) else { return }
     emit(.notice("🔌 pi in the terminal is not connected. Messages wait until it is back."))
+  }
+
+  /// Takes the word of the extension about a message: unlike pi itself, it knows what has become of it.
+  func take(disposition: PiDisposition.Kind?) {
+    guard current.run?.started == false else { return }
+    current.run?.isAnswered = true
+    // The rest is told by events: the message waits behind the terminal's own run, or begins one.
+    if disposition == .handled { current.reportEnd(.ended(current.run?.endWithoutRun ?? .handled)) }
   }
 
   /// Interrupts a run that the person in the terminal began.

@@ -42,6 +42,7 @@ extension Session {
         current.reportEnd(.ended(.failed(answer.error ?? "the agent refused the message without saying why")))
         return
       }
+      if isAttached { return take(disposition: try? answer.data(PiDisposition.self).disposition) }
       await settleHandled(connection, generation)
     } catch {
       guard error != .ended, current.run(generation) != nil else { return }

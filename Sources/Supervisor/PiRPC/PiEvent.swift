@@ -123,6 +123,20 @@ package struct PiState: Codable, Sendable, Equatable {
   package var messageCount: Int?
 }
 
+/// The fate of a message that was given to a pi in a terminal, in the answer of its extension.
+package struct PiDisposition: Decodable, Sendable, Equatable {
+  package enum Kind: String, Decodable, Sendable {
+    /// A run has taken it.
+    case started
+    /// It waits in pi.
+    case queued
+    /// It was a command; no run need follow.
+    case handled
+  }
+
+  package var disposition: Kind
+}
+
 package struct PiCommandList: Decodable, Sendable, Equatable {
   package struct Command: Decodable, Sendable, Equatable {
     package var name: String
