@@ -118,8 +118,16 @@ package struct BridgeFolder: Sendable, Equatable {
     return Set(names(instances, "", ".json") + names(raw, "", ".jsonl") + names(path, "pi-", ".sock"))
   }
 
+  /// A process that has ended keeps its number until its parent has noticed.
+  private func hasEnded(_ pid: Int32) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+    // The program's name, in parentheses, may hold anything.
+    let state = text.split(separator: ")").last?.first { $0 != " " }
+    return state == "Z" || state == "X"
+  }
+
   private func isAlive(_ pid: Int32) -> Bool {
-    guard pid > 0, kill(pid, 0) == 0 || errno == EPERM else { return false }
+    guard pid > 0, kill(pid, 0) == 0 || errno == EPERM, !hasEnded(pid) else { return false }
     guard let data = try? Data(contentsOf: URL(filePath: registryFile(pid))),
       let identity = try? JSONCoding.decode(Identity.self, from: [UInt8](data)), let start = identity.processStartTime
     else { return true }
