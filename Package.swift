@@ -211,7 +211,8 @@ let package = Package(
     .target(
       name: "ProgramSessions",
       dependencies: [
-        "AgentExtension", "AgentRuntime", "AgentSessions", "ConversationSessions", "Conversations", "MessageDelivery",
+        "AgentExtension", "AgentRuntime", "AgentSessions", "CLinux", "ConversationSessions", "Conversations",
+        "MessageDelivery",
         "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
         "RelayStore", "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],

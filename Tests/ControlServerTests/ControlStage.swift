@@ -134,7 +134,7 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
     try? reader.start()
   }
 
-  func isAttached(_ pid: Int32) async -> Bool { attachedProcesses.withLock { $0.contains(pid) } }
+  func wasAttached(_ pid: Int32) -> Bool { attachedProcesses.withLock { $0.contains(pid) } }
 
   func greeting(of session: String) async throws(WireError) -> ExtensionHello.Reply { greeting(session) }
   func send(_ text: String, from session: String) async throws(WireError) { note("send \(session) \(text)") }
@@ -185,7 +185,8 @@ final class ControlStage: Sendable {
             problems: [], upgrades: 0)
         },
         plugin: { name, change in name == "discord" ? nil : "there is no plugin \(name) to \(change)" },
-        revokeGrant: { "there is no grant \($0)" }, reload: { ["line 3: no such setting"] }, upgrade: { "\($0) is not executable" },
+        revokeGrant: { "there is no grant \($0)" }, reload: { ["line 3: no such setting"] },
+        upgrade: { "\($0) is not executable" },
         stop: { [stops] in stops.post(()) }, audience: router, sessions: sessions,
         attachments: extensions, extensions: extensions,
         agents: { [agents] in agents.withLock { $0 } }),

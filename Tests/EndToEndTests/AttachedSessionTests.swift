@@ -63,7 +63,7 @@ extension EndToEnd.Sessions {
         await relay.messenger.waitForText("▶ USER: typed here")
         try await relay.messenger.say("from the chat", id: "1")
         let prompt = try #require(await pi.next("prompt"))
-        try pi.accept(prompt)
+        try pi.accept(prompt, disposition: "queued")
         try pi.endRun("For the terminal.")
         await relay.messenger.waitForText("For the terminal.")
         try pi.beginRun("from the chat", source: "relay")

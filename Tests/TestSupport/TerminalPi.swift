@@ -75,9 +75,12 @@ package final class TerminalPi: Sendable {
   }
 
   /// Answers a command.
-  package func accept(_ command: JSONValue) throws {
+  ///
+  /// - Parameter disposition: what has become of a message: `started`, `queued` or `handled`.
+  package func accept(_ command: JSONValue, disposition: String = "started") throws {
     let (id, type) = (command["id"]?.stringValue ?? "", command["type"]?.stringValue ?? "")
-    try write(#"{"id":"\#(id)","type":"response","command":"\#(type)","success":true}"#)
+    let data = #"{"disposition":"\#(disposition)"}"#
+    try write(#"{"id":"\#(id)","type":"response","command":"\#(type)","success":true,"data":\#(data)}"#)
   }
 
   /// Begins a run with a message.

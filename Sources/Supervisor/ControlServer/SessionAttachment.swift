@@ -63,8 +63,8 @@ package protocol SessionAttachments: Sendable {
     _ request: SessionAttachRequest, by process: AttachingProcess,
     connect: @Sendable (ExtensionHello.Reply) async -> RawConnection?
   ) async throws(WireError)
-  /// Reports whether a process, and not one that descends from it, is the agent of such a session.
-  func isAttached(_ pid: Int32) async -> Bool
+  /// Reports whether a process, and not one that descends from it, is or was the agent of such a session.
+  func wasAttached(_ pid: Int32) -> Bool
 }
 
 extension ControlServer {
@@ -81,8 +81,7 @@ extension ControlServer {
         throw WireError(.forbidden, "the process at the other end cannot be inspected")
       }
       // A pi that turns to another session is still known as the agent of the last one.
-      let mayAttach = isOwner ? true : await handlers.attachments.isAttached(pid)
-      guard mayAttach else {
+      guard isOwner || handlers.attachments.wasAttached(pid) else {
         throw WireError(.forbidden, "this pi runs within an agent of pi-relayd, whose sessions are known already")
       }
       let wish = try request.params(SessionAttachRequest.self)

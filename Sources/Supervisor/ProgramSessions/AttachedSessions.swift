@@ -1,6 +1,7 @@
 package import AgentExtension
-internal import AgentRuntime
+package import AgentRuntime
 package import AgentSessions
+internal import CLinux
 package import ConversationSessions
 internal import Conversations
 package import Logging
@@ -19,8 +20,15 @@ package final class AttachedSessions: Sendable {
   private let directory: ConversationDirectory
   private let prompts: PromptRouter
   private let logger: Logger
-  /// The session that each process was attached to last.
-  private let latest = Locked<[Int32: String]>([:])
+  /// Of each process, by its pid, the session that it was attached to last, or is about to be.
+  private let latest = Locked<[Int32: Attachment]>([:])
+
+  private struct Attachment {
+    let process: AttachedProcess
+    let session: String
+
+    var isAlive: Bool { relay_process_start_time(process.pid) == process.startTime }
+  }
 
   private static let maximumIDLength = 128
 
@@ -55,17 +63,29 @@ package final class AttachedSessions: Sendable {
   }
 
   /// Gives a session its agent. Conversations that talked to the session from which the same pi has turned away follow it.
-  package func attach(_ agent: AttachedAgent, to id: String, turned: Bool) async {
-    guard let session = await sessions.session(id) else { return }
-    let before = latest.withLock { $0.updateValue(id, forKey: agent.process.pid) }
+  ///
+  /// - Parameters:
+  ///   - turned: the terminal has turned to the session from another.
+  ///   - connect: answers the process, which from then on counts as the session's agent; `nil` where it has left.
+  package func attach(
+    _ process: AttachedProcess, to id: String, turned: Bool, connect: () async -> AttachedAgent?
+  ) async {
+    // Before the answer: the process may at once open another connection, on which it makes requests as an agent.
+    let before = latest.withLock { latest in
+      latest = latest.filter(\.value.isAlive)
+      return latest.updateValue(Attachment(process: process, session: id), forKey: process.pid)
+    }
+    guard let agent = await connect(), let session = await sessions.session(id) else {
+      return latest.withLock { $0[process.pid] = before }
+    }
     await session.attach(agent)
-    logger.with("session", id).notice("pi in a terminal (process \(agent.process.pid)) is connected")
-    if turned, let before, before != id { await moveConversations(from: before, to: session) }
+    logger.with("session", id).notice("pi in a terminal (process \(process.pid)) is connected")
+    if turned, let before, before.session != id { await moveConversations(from: before.session, to: session) }
   }
 
-  package func isAttached(_ pid: Int32) async -> Bool {
-    guard let id = latest.withLock({ $0[pid] }) else { return false }
-    return await sessions.awake(id)?.connection?.process.pid == pid
+  /// The processes that are or were attached, with their latest sessions. The last connection of one may have ended a moment ago.
+  package var processes: [Int32: String] {
+    latest.withLock { $0.filter(\.value.isAlive).mapValues(\.session) }
   }
 
   private func moveConversations(from id: String, to session: Session) async {

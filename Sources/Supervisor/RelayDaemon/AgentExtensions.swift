@@ -39,15 +39,16 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   ) async throws(WireError) {
     let named = try await attachments.session(request.session, name: request.name, directory: request.directory)
     let reply = ExtensionHello.Reply(machine: machine, session: named, approvals: await approvalSettings())
-    guard let connection = await connect(reply) else { return }
-    let agent = AttachedAgent(
-      process: AttachedProcess(pid: process.pid, startTime: process.startTime), input: connection.output,
-      output: connection.input, held: connection.held)
+    let process = AttachedProcess(pid: process.pid, startTime: process.startTime)
     let turned = request.reason.map { Self.turns.contains($0) } ?? false
-    await attachments.attach(agent, to: named.id, turned: turned)
+    await attachments.attach(process, to: named.id, turned: turned) {
+      guard let connection = await connect(reply) else { return nil }
+      return AttachedAgent(
+        process: process, input: connection.output, output: connection.input, held: connection.held)
+    }
   }
 
-  func isAttached(_ pid: Int32) async -> Bool { await attachments.isAttached(pid) }
+  func wasAttached(_ pid: Int32) -> Bool { attachments.processes[pid] != nil }
 
   // MARK: - Requests
 

@@ -9,6 +9,7 @@ internal import Logging
 internal import MessageRouting
 internal import PluginRuntime
 internal import ProcessSupervision
+internal import ProgramSessions
 package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
@@ -142,7 +143,9 @@ package final class Daemon: Sendable {
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
         audience: router, sessions: router.commands, attachments: extensions, extensions: extensions,
-        agents: { await sessions.agentProcesses() }),
+        agents: {
+          await sessions.agentProcesses().merging(router.attachments.processes) { agent, _ in agent }
+        }),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
     upgrade.withLock {
