@@ -1,5 +1,6 @@
 import AgentSessions
 import ContentServices
+import ConversationSessions
 import Conversations
 import MessageDelivery
 import PluginRuntime
@@ -104,11 +105,10 @@ import ToolApprovals
     let store = try SQLiteStore(path: home.database)
     let timeSource = ApprovalFixture.timeSource
     let directory = ConversationDirectory(
-      .init(
-        store: store, services: Services(home: home, clock: timeSource.clock, logger: .lines { _ in }),
-        timeSource: timeSource, deliveries: Config().delivery, redaction: Redactor([]),
-        checkpoints: StreamCheckpoints(folder: home.streams, logger: .lines { _ in }), logger: .lines { _ in }),
-      taskScope: TaskScope())
+      store: store, services: Services(home: home, clock: timeSource.clock, logger: .lines { _ in }),
+      timeSource: timeSource, deliveries: Config().delivery, redaction: Redactor([]),
+      checkpoints: StreamCheckpoints(folder: home.streams, logger: .lines { _ in }), taskScope: TaskScope(),
+      logger: .lines { _ in })
     let questions = QuestionRegistry()
     let gate = InboundGate(
       store: store, directory: directory,

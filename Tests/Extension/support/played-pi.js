@@ -1,0 +1,63 @@
+// A stand-in of pi with the extension in it, for tests of the whole daemon: answers each message that it is sent, and does what
+// the lines of its input say. Each line of its output is one JSON object.
+import { createInterface } from "node:readline";
+import { activate } from "../../../extension/index.js";
+import { systemClock } from "../../../extension/lib/clock.js";
+import { FakePi } from "./fake-pi.js";
+
+const pi = new FakePi({ cwd: process.env.PLAYED_DIRECTORY, session: process.env.PLAYED_SESSION });
+activate(pi, { env: process.env, clock: systemClock, random: Math.random, isTerminal: true });
+
+const say = (/** @type {object} */ one) => process.stdout.write(`${JSON.stringify(one)}\n`);
+let answered = 0;
+
+// The footer says what the extension knows of the daemon.
+let status;
+setInterval(() => {}, 60_000);
+pi.until(() => {
+  if (pi.status !== status) say({ status: (status = pi.status) });
+  return false;
+});
+
+/** Messages of chats begin runs by themselves; the answer ends them. */
+pi.until(() => {
+  if (pi.sent.length === answered) return false;
+  const { content } = pi.sent[answered++];
+  const text = typeof content === "string" ? content : content.map((one) => one.text ?? "").join("");
+  void work(text);
+  return false;
+});
+
+/** @param {string} text */
+async function work(text) {
+  // After pi's own events about the message.
+  while (pi.isIdle) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  say({ message: text });
+  if (text.startsWith("call ")) {
+    const verdict = await pi.callTool("bash", { command: text.slice(5) });
+    say({ verdict: verdict ?? "allowed" });
+    await pi.answerWith(verdict ? `blocked: ${verdict.reason}` : "done");
+  } else if (text.startsWith("send ")) {
+    const result = await pi.tool("relay_send", { text: text.slice(5) }).catch((error) => ({ error: String(error.message) }));
+    say({ sent: result });
+    await pi.answerWith("sent");
+  } else {
+    await pi.answerWith(`You wrote: ${text}`);
+  }
+  await pi.endRun();
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [verb, ...words] = line.split(" ");
+  const text = words.join(" ");
+  if (verb === "start") await pi.emit("session_start", { reason: text || "startup" });
+  if (verb === "type") {
+    await pi.type(text);
+    await pi.answerWith(`In the terminal: ${text}`);
+    await pi.endRun();
+  }
+  if (verb === "quit") break;
+}
+await pi.emit("session_shutdown", { reason: "quit" });
+process.exit(0);
