@@ -7,7 +7,7 @@ func bash(_ command: String, in directory: String = "/work") -> ToolCall {
   ToolCall(tool: "bash", input: ["command": .string(command)], directory: directory)
 }
 
-@Suite struct ToolCategoryTests {
+@Suite(.timeLimit(.minutes(1))) struct ToolCategoryTests {
   @Test(arguments: [
     "git push", "git -C x push origin main", "env X=1 git push", "X=1 Y='a b' git push", "sudo -u bob git push",
     "cd a && git push", "a; git push", "make\ngit push", "git \\\n  push", "git   pull --rebase", "git fetch --all",
@@ -71,6 +71,12 @@ func bash(_ command: String, in directory: String = "/work") -> ToolCall {
   @Test func `a command in an unknown form is looked through as text`() {
     let call = ToolCall(tool: " Bash ", input: ["argv": ["git push", "x"]], directory: "/")
     #expect(call.categories == [.gitRemote])
+  }
+
+  @Test(arguments: ["git ", "git -C ", "git lfs ", "rm ", "npm ", "eval 'a b' ", "$(", "'\"", "a;", ">a "])
+  func `a long command is read in one pass`(part: String) {
+    let call = bash(String(repeating: part, count: 20_000) + "\ngit push")
+    #expect(call.commandSpellings.count == 3 && !call.categories.isEmpty)
   }
 
   @Test func `quotes within quotes have an end`() {

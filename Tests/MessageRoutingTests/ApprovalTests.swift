@@ -286,6 +286,17 @@ import ToolApprovals
     }
   }
 
+  @Test func `a call whose approval cannot be recorded is denied`() async throws {
+    try await ApprovalFixture.run(in: folder) { relay in
+      let session = try await relay.begin()
+      await relay.store.close()
+      #expect(
+        await relay.approve(in: session)
+          == ApprovalVerdict(allows: false, reason: "Denied: pi-relayd cannot record the approval."))
+      #expect(relay.messenger.questions.isEmpty)
+    }
+  }
+
   @Test func `more calls than can be shown are denied`() async throws {
     try await ApprovalFixture.run(in: folder) { relay in
       let session = try await relay.begin()

@@ -19,7 +19,7 @@ struct SimpleCommand: Equatable {
       let program = Self.program(word)
       if program == "git" {
         plain.append(program)
-        rest = GitArguments(rest).withoutOptions[...]
+        rest = rest.dropFirst(GitArguments(rest).optionCount)
       } else if Self.isAssignment(word), plain.last == "env" || plain.last == "sudo" {
         continue
       } else if !word.hasPrefix("-") {

@@ -38,8 +38,14 @@ extension SimpleCommand {
   /// A program that is only mentioned is found, too: a question too many does no harm.
   var categories: Set<ToolCategory> {
     var found: Set<ToolCategory> = []
+    var seen: Set<String> = []
     for (index, word) in words.enumerated() {
-      if let category = Self.category(of: Self.program(word), with: words[(index + 1)...]) { found.insert(category) }
+      let program = Self.program(word)
+      let arguments = words[(index + 1)...]
+      if program == "git", GitArguments(arguments).reachesRemote { found.insert(.gitRemote) }
+      // Of a program that is named again, the first has all arguments of the others.
+      guard seen.insert(program).inserted, let category = Self.category(of: program, with: arguments) else { continue }
+      found.insert(category)
     }
     return found
   }
@@ -47,7 +53,8 @@ extension SimpleCommand {
   private static func category(of program: String, with arguments: ArraySlice<String>) -> ToolCategory? {
     func has(_ words: String...) -> Bool { arguments.contains { words.contains($0.lowercased()) } }
     switch program {
-    case "git": return GitArguments(arguments).reachesRemote ? .gitRemote : nil
+    // An alias may stand for any command.
+    case "git": return arguments.contains { $0.lowercased().hasPrefix("alias.") } ? .gitRemote : nil
     case "gh": return has("release", "repo") ? .gitRemote : nil
     case "npm", "pnpm", "yarn", "cargo": return has("publish") ? .publish : nil
     case "twine": return has("upload") ? .publish : nil
@@ -81,6 +88,11 @@ struct GitArguments {
   /// Commands with commands of their own, some of which reach a remote.
   private static let withCommands = ["subtree", "submodule", "lfs", "annex", "svn"]
 
+  /// Of git itself, with their values.
+  private static let maximumOptions = 64
+  /// A command of a command is among these words.
+  private static let commandLength = 16
+
   init(_ words: ArraySlice<String>) { self.words = words }
 
   /// `/usr/lib/git-core/git-push` and the like.
@@ -88,26 +100,20 @@ struct GitArguments {
     remote.contains { program.hasPrefix("git-\($0)") } || program == "git-send-pack"
   }
 
-  /// The first word is the command.
-  var withoutOptions: [String] {
-    var rest: [String] = []
-    var isValue = false
-    for word in words {
-      if isValue {
-        isValue = false
-      } else if rest.isEmpty, word.hasPrefix("-") {
-        isValue = Self.withValue.contains(word)
-      } else {
-        rest.append(word)
-      }
+  /// The number of words before git's command.
+  var optionCount: Int {
+    var count = 0
+    while count < Self.maximumOptions, let word = words.dropFirst(count).first, word.hasPrefix("-") {
+      count += Self.withValue.contains(word) ? 2 : 1
     }
-    return rest
+    return min(count, words.count)
   }
 
   var reachesRemote: Bool {
-    // An alias may stand for any command.
-    if words.contains(where: { $0.lowercased().hasPrefix("alias.") }) { return true }
-    let words = withoutOptions.map { $0.lowercased() }
+    let count = optionCount
+    // A command behind so many options may be any.
+    if count >= Self.maximumOptions { return true }
+    let words = words.dropFirst(count).prefix(Self.commandLength).map { $0.lowercased() }
     guard let command = words.first else { return false }
     if command == "send-pack" || Self.remote.contains(where: { command == $0 || command.hasPrefix("\($0)-") }) {
       return true
