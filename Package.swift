@@ -481,8 +481,9 @@ let package = Package(
     .testTarget(
       name: "MessageRoutingTests",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "Conversations",
-        "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "ConversationSessions",
+        "Conversations", "MessageDelivery", "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig",
+        "RelayHome", "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
         "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
         .product(name: "Logging", package: "swift-log"),

@@ -132,6 +132,28 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a question of the model is answered in the chat, and the terminal is told`() async throws {
+      try await run { relay, pi in
+        try await relay.messenger.say("ask which colour?", id: "1")
+        try await answer("blue", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("The model heard: blue")
+        await pi.wait(for: #"{"notice":"Answered in a chat: blue"}"#)
+      }
+    }
+
+    @Test func `an answer in the terminal takes the question out of the chat`() async throws {
+      try await run { relay, pi in
+        try await relay.messenger.say("ask which colour?", id: "1")
+        _ = await question(relay)
+        try pi.tell("choose red")
+        await relay.messenger.waitForText("withdrawn: answered in the terminal: red")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("The model heard: red")
+        #expect(await relay.messenger.questions.isEmpty)
+      }
+    }
+
     @Test func `a call that no rule matches waits for nobody`() async throws {
       try await run(approvals: Self.rules) { relay, pi in
         try await relay.messenger.say("call ls", id: "1")

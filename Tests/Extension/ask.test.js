@@ -1,21 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refusal } from "./support/fake-daemon.js";
 import { scene } from "./support/scene.js";
 
 const colours = {
   question: "Which colour?",
   options: [{ label: "red", description: "like fire" }, { label: "blue" }],
 };
+const asked = (daemon, method = "select") => daemon.event("extension_ui_request", (one) => one.method === method);
+const withdrawn = async (daemon) => {
+  const { type, ...rest } = await daemon.event("extension_ui_withdrawn");
+  return rest;
+};
+/** The daemon passes the answer of a chat on. */
+const answer = (daemon, { id }, said) => daemon.write(JSON.stringify({ type: "extension_ui_response", id, ...said }));
 const textOf = (result) => result.content[0].text;
 
 test("a question is asked in the terminal and in the chats at once", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", { ...colours, allowText: true });
-  const { params } = await daemon.next("extension.ask");
-  assert.deepEqual(params, { ...colours, allowText: true });
-  assert.deepEqual(pi.dialogs[0].options, ["red — like fire", "blue", "Something else (type an answer)"]);
+  const { title, options } = await asked(daemon);
+  assert.equal(title, colours.question);
+  assert.deepEqual(options, ["red — like fire", "blue", "Something else (type an answer)"]);
+  assert.deepEqual(pi.dialogs[0].options, options);
   pi.dialogs[0].answer("blue");
   assert.equal(textOf(await result), "blue");
 });
@@ -24,29 +31,29 @@ test("an answer in a chat closes the terminal's dialog with a word about it", as
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", colours);
-  daemon.answer(await daemon.next("extension.ask"), { answer: "red", by: "ann" });
+  answer(daemon, await asked(daemon), { value: "red — like fire" });
   assert.equal(textOf(await result), "red");
   assert.deepEqual(pi.dialogs, []);
-  assert.deepEqual(pi.notices, [{ text: "Answered by ann: red", kind: "info" }]);
+  assert.deepEqual(pi.notices, [{ text: "Answered in a chat: red", kind: "info" }]);
 });
 
 test("an answer in the terminal withdraws the question in the chats and tells them the answer", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", colours);
-  const { id } = await daemon.next("extension.ask");
+  const { id } = await asked(daemon);
   pi.dialogs[0].answer("red — like fire");
   assert.equal(textOf(await result), "red");
-  assert.deepEqual((await daemon.next("extension.withdraw")).params, { request: id, answer: "red", by: "terminal" });
+  assert.deepEqual(await withdrawn(daemon), { id, reason: "answered in the terminal: red" });
 });
 
 test("an answer of the chat after that of the terminal changes nothing", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", colours);
-  const asked = await daemon.next("extension.ask");
+  const question = await asked(daemon);
   pi.dialogs[0].answer("blue");
-  daemon.answer(asked, { answer: "red" });
+  answer(daemon, question, { value: "red — like fire" });
   assert.equal(textOf(await result), "blue");
   await daemon.command({ type: "get_state" });
   assert.deepEqual(pi.notices, []);
@@ -56,10 +63,10 @@ test("a question that is dismissed in the terminal is withdrawn, and the model h
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", colours);
-  await daemon.next("extension.ask");
+  const { id } = await asked(daemon);
   pi.dialogs[0].answer(undefined);
   assert.equal(textOf(await result), "There is no answer: the person dismissed the question.");
-  assert.equal((await daemon.next("extension.withdraw")).params.why, "the person dismissed the question");
+  assert.deepEqual(await withdrawn(daemon), { id, reason: "dismissed in the terminal" });
 });
 
 test("words of one's own are typed in a second dialog", async (t) => {
@@ -72,11 +79,21 @@ test("words of one's own are typed in a second dialog", async (t) => {
   assert.equal(textOf(await result), "green");
 });
 
+test("words of one's own from a chat are typed there in a second dialog", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const result = pi.tool("ask_user", { ...colours, allowText: true });
+  answer(daemon, await asked(daemon), { value: "Something else (type an answer)" });
+  answer(daemon, await asked(daemon, "input"), { value: "green" });
+  assert.equal(textOf(await result), "green");
+  assert.deepEqual(pi.dialogs, []);
+});
+
 test("a question without options is typed", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", { question: "What name?" });
-  assert.equal((await daemon.next("extension.ask")).params.allowText, true);
+  assert.equal((await asked(daemon, "input")).title, "What name?");
   assert.equal(pi.dialogs[0].kind, "input");
   pi.dialogs[0].answer("Ada");
   assert.equal(textOf(await result), "Ada");
@@ -86,13 +103,14 @@ test("a question is asked again in the chats after a restart of the daemon, whil
   const one = scene(t);
   await one.connect();
   const result = one.pi.tool("ask_user", colours);
-  const first = await one.daemon.next("extension.ask");
+  const first = await asked(one.daemon);
   await one.loseDaemon();
   assert.equal(one.pi.dialogs.length, 1);
   await one.returnDaemon();
-  const second = await one.daemon.next("extension.ask");
-  assert.deepEqual([second.params, second.connection], [first.params, first.connection + 2]);
-  one.daemon.answer(second, { answer: "blue" });
+  const second = await asked(one.daemon);
+  assert.deepEqual([second.title, second.options], [first.title, first.options]);
+  assert.notEqual(second.id, first.id);
+  answer(one.daemon, second, { value: "blue" });
   assert.equal(textOf(await result), "blue");
   assert.deepEqual(one.pi.dialogs, []);
 });
@@ -101,28 +119,22 @@ test("a question that was answered while the daemon was gone is not asked again"
   const one = scene(t);
   await one.connect();
   const result = one.pi.tool("ask_user", colours);
-  await one.daemon.next("extension.ask");
+  await asked(one.daemon);
   await one.loseDaemon();
   one.pi.dialogs[0].answer("blue");
   assert.equal(textOf(await result), "blue");
   await one.returnDaemon();
   await one.daemon.command({ type: "get_state" });
-  assert.equal(one.daemon.messages.filter((message) => message.method === "extension.ask").length, 1);
+  assert.equal(one.daemon.events.filter((event) => event.type === "extension_ui_request").length, 1);
 });
 
-test("without the daemon, or where no chat follows, the terminal alone answers", async (t) => {
+test("without the daemon the terminal alone answers", async (t) => {
   const one = scene(t);
   await one.connect();
-  one.daemon.answers["extension.ask"] = refusal(-32004, "nobody follows this session");
-  const first = one.pi.tool("ask_user", colours);
-  await one.daemon.next("extension.ask");
-  await one.daemon.command({ type: "get_state" });
-  one.pi.dialogs[0].answer("red — like fire");
-  assert.equal(textOf(await first), "red");
   await one.loseDaemon();
-  const second = one.pi.tool("ask_user", colours);
+  const result = one.pi.tool("ask_user", colours);
   one.pi.dialogs[0].answer("blue");
-  assert.equal(textOf(await second), "blue");
+  assert.equal(textOf(await result), "blue");
 });
 
 test("a run that is stopped takes its question away everywhere", async (t) => {
@@ -130,11 +142,11 @@ test("a run that is stopped takes its question away everywhere", async (t) => {
   await connect();
   const run = new AbortController();
   const result = pi.tool("ask_user", colours, run.signal);
-  const { id } = await daemon.next("extension.ask");
+  const { id } = await asked(daemon);
   run.abort();
   assert.equal(textOf(await result), "There is no answer: the run was stopped.");
   assert.deepEqual(pi.dialogs, []);
-  assert.equal((await daemon.next("extension.withdraw")).params.request, id);
+  assert.deepEqual(await withdrawn(daemon), { id, reason: "the run was stopped" });
 });
 
 test("a run that was stopped before asks nobody", async (t) => {
@@ -151,9 +163,9 @@ test("a chat that cancels the question ends it in the terminal, too", async (t) 
   const { connect, pi, daemon } = scene(t);
   await connect();
   const result = pi.tool("ask_user", colours);
-  daemon.answer(await daemon.next("extension.ask"), { cancelled: "ann cancelled it" });
-  assert.equal(textOf(await result), "There is no answer: ann cancelled it.");
-  assert.deepEqual([pi.dialogs, pi.notices], [[], [{ text: "The question was withdrawn: ann cancelled it", kind: "info" }]]);
+  answer(daemon, await asked(daemon), { cancelled: true });
+  assert.equal(textOf(await result), "There is no answer: the person dismissed the question.");
+  assert.deepEqual([pi.dialogs, pi.notices], [[], [{ text: "The question was dismissed in a chat.", kind: "info" }]]);
 });
 
 test("a question that cannot be asked is an error that says what to change", async (t) => {
@@ -170,5 +182,5 @@ test("a session of the daemon asks in pi's own dialogs, which the daemon shows",
   const result = pi.tool("ask_user", colours);
   pi.dialogs[0].answer("blue");
   assert.equal(textOf(await result), "blue");
-  assert.equal(daemon.messages.some((message) => message.method === "extension.ask"), false);
+  assert.deepEqual(daemon.events, []);
 });

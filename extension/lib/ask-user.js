@@ -5,7 +5,7 @@ const ownWords = "Something else (type an answer)";
 /**
  * @typedef {{ label: string, description?: string }} Option
  * @typedef {{ question: string, options: Option[], allowText: boolean }} Question
- * @typedef {{ answer: string, by?: string } | { cancelled: string }} Outcome
+ * @typedef {{ answer: string } | { cancelled: string }} Outcome
  */
 
 /**
@@ -29,23 +29,23 @@ export function questionOf(parameters) {
 }
 
 /**
- * Asks in pi's own dialogs. In a session that the daemon started they are shown in the chat.
- * @param {PiContext} ctx
+ * Asks in dialogs. Those of pi are shown in the chat in a session that the daemon started.
+ * @param {Pick<PiInterface, "select" | "input">} ui
  * @param {Question} question
  * @param {AbortSignal | undefined} signal
  * @returns {Promise<Outcome>}
  */
-export async function askHere(ctx, { question, options, allowText }, signal) {
+export async function askIn(ui, { question, options, allowText }, signal) {
   const dialog = signal ? { signal } : {};
   if (options.length > 0) {
     const rows = options.map((one) => (one.description ? `${one.label} — ${one.description}` : one.label));
-    const chosen = await ctx.ui.select(question, allowText ? [...rows, ownWords] : rows, dialog);
+    const chosen = await ui.select(question, allowText ? [...rows, ownWords] : rows, dialog);
     if (chosen === undefined) return { cancelled: "the person dismissed the question" };
     const index = rows.indexOf(chosen);
     if (index >= 0) return { answer: /** @type {Option} */ (options[index]).label };
     if (chosen !== ownWords) return { answer: chosen };
   }
-  const text = await ctx.ui.input(question, "", dialog);
+  const text = await ui.input(question, "", dialog);
   return text === undefined || text.trim() === "" ? { cancelled: "the person dismissed the question" } : { answer: text };
 }
 
@@ -68,18 +68,12 @@ export async function askEverywhere(session, ctx, question, signal) {
   if (signal?.aborted) stop();
   try {
     const remote = askThere(session, question, there.signal);
-    const local = askHere(ctx, question, here.signal).then((outcome) => ({ outcome, isLocal: true }));
+    const local = askIn(ctx.ui, question, here.signal).then((outcome) => ({ outcome, isLocal: true }));
     const chat = remote.then((outcome) => (outcome ? { outcome, isLocal: false } : local));
     const { outcome, isLocal } = await Promise.race([local, chat]);
     if (signal?.aborted) return { cancelled: "the run was stopped" };
-    if (isLocal) {
-      const said = "answer" in outcome ? { answer: outcome.answer } : { why: outcome.cancelled };
-      there.abort({ details: { ...said, by: "terminal" } });
-    } else if ("answer" in outcome) {
-      ctx.ui.notify(`Answered by ${outcome.by ?? "a chat"}: ${outcome.answer}`, "info");
-    } else {
-      ctx.ui.notify(`The question was withdrawn: ${outcome.cancelled}`, "info");
-    }
+    if (isLocal) there.abort("answer" in outcome ? `answered in the terminal: ${outcome.answer}` : "dismissed in the terminal");
+    else ctx.ui.notify("answer" in outcome ? `Answered in a chat: ${outcome.answer}` : "The question was dismissed in a chat.", "info");
     return outcome;
   } finally {
     signal?.removeEventListener("abort", stop);
@@ -97,11 +91,9 @@ export async function askEverywhere(session, ctx, question, signal) {
 async function askThere(session, question, signal) {
   while (await session.link.whenConnected({ signal })) {
     try {
-      const reply = await session.link.request("extension.ask", question, { milliseconds: null, signal });
-      if (typeof reply?.answer === "string") return { answer: reply.answer, by: reply.by === undefined ? undefined : String(reply.by) };
-      return { cancelled: String(reply?.cancelled ?? "the question was cancelled") };
+      return await askIn(session.dialogs, question, signal);
     } catch (error) {
-      if (!(error instanceof NoAnswer)) return undefined;
+      if (!(error instanceof NoAnswer)) throw error;
     }
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { ChatDialogs } from "./chat-dialogs.js";
 import { DaemonSession, version } from "./daemon-session.js";
 import { eventLine } from "./event-line.js";
 import { MessageOrigins } from "./message-origins.js";
@@ -13,6 +14,7 @@ import { TurnRequester } from "./turn-requester.js";
 export class AttachedSession extends DaemonSession {
   origins = new MessageOrigins();
   requester = new TurnRequester();
+  dialogs = new ChatDialogs((event) => this.report(event));
   isCompacting = false;
   settings = new Settings({});
   /** @type {(message: string) => void} */
@@ -46,10 +48,14 @@ export class AttachedSession extends DaemonSession {
     const stream = await dial(
       (socket, closed) =>
         new PiStream(socket, {
-          command: (command, respond) => this.carryOut(command, respond),
+          command: (command, respond) => {
+            if (command?.type === "extension_ui_response") this.dialogs.answer(command);
+            else this.carryOut(command, respond);
+          },
           closed: (reason) => {
             this.stream = undefined;
             closed(reason);
+            this.dialogs.lose(reason);
           },
         }),
     );

@@ -69,7 +69,7 @@ export class RpcConnection {
     return new Promise((resolve, reject) => {
       const withdraw = () => {
         this.#settle(id)?.reject(new Withdrawn("withdrawn"));
-        this.notify("extension.withdraw", { request: id, ...(typeof signal?.reason === "object" ? signal.reason.details : {}) });
+        this.notify("extension.withdraw", { request: id });
       };
       const expire = () => {
         this.#settle(id)?.reject(new NoAnswer("the daemon did not answer in time"));

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { homedir } from "node:os";
-import { askEverywhere, askHere, questionOf } from "./ask-user.js";
+import { askEverywhere, askIn, questionOf } from "./ask-user.js";
 import { AttachedSession } from "./attached-session.js";
 import { DaemonError, NoAnswer } from "./rpc-connection.js";
 
@@ -94,7 +94,7 @@ export function registerTools(pi, session) {
     async execute(_, parameters, signal, __, ctx) {
       const question = questionOf(parameters);
       const isAttached = session instanceof AttachedSession;
-      const outcome = await (isAttached ? askEverywhere(session, ctx, question, signal) : askHere(ctx, question, signal));
+      const outcome = await (isAttached ? askEverywhere(session, ctx, question, signal) : askIn(ctx.ui, question, signal));
       if ("cancelled" in outcome) return result(`There is no answer: ${outcome.cancelled}.`, { cancelled: outcome.cancelled });
       return result(outcome.answer, { answer: outcome.answer });
     },

@@ -145,6 +145,9 @@ extension Session {
     case .toolEnd(let id, let name, let failed, let images):
       emit(.toolEnded(id: id, name: name, failed: failed, images: images))
     case .dialog(let dialog): open(dialog, connection)
+    case .dialogWithdrawn(let id, let why):
+      questions.withdraw(id, dependencies.quote(why, 200))
+      resumeHandling()
     case .response(let response):
       if !response.success, current.run?.isAccepted == false {
         current.reportEnd(.ended(.failed(response.error ?? "the agent refused the message")))

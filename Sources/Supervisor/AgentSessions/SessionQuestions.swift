@@ -87,7 +87,8 @@ final class SessionQuestions {
 
   func cancel(_ dialog: String, _ connection: PiConnection) { answer(dialog, .cancelled, connection) }
 
-  private func withdraw(_ dialog: String, _ why: String) {
+  /// Takes back a question of the agent, if it is open.
+  func withdraw(_ dialog: String, _ why: String) {
     guard questions.closeDialog(dialog) else { return }
     context.emit(.dialogWithdrawn(id: dialog, why: why))
   }

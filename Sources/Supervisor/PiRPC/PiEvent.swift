@@ -21,6 +21,8 @@ package enum PiEvent: Sendable, Equatable {
   case retryStart(attempt: Int64, of: Int64, delayMilliseconds: Int64, error: String?)
   case retryEnd(succeeded: Bool, error: String?)
   case dialog(PiDialog)
+  /// A question was settled in the agent's own terminal, or there is no use for an answer any more.
+  case dialogWithdrawn(id: String, why: String)
   case notify(message: String, kind: String?)
   case extensionError(path: String?, message: String)
   case sessionName(String?)

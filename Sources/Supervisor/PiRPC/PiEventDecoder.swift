@@ -41,6 +41,9 @@ enum PiEventDecoder {
       let retry = try read(RetryEnd.self)
       return .retryEnd(succeeded: retry.success, error: retry.finalError)
     case "extension_ui_request": return try read(InterfaceRequest.self).event
+    case "extension_ui_withdrawn":
+      let withdrawal = try read(InterfaceWithdrawal.self)
+      return .dialogWithdrawn(id: withdrawal.id, why: withdrawal.reason)
     case "extension_error":
       let failure = try read(ExtensionError.self)
       return .extensionError(path: failure.extensionPath, message: failure.error)
@@ -177,6 +180,12 @@ enum PiEventDecoder {
   }
 
   private struct SessionInfo: Decodable { var name: String? }
+
+  /// Only of the extension in a terminal.
+  private struct InterfaceWithdrawal: Decodable {
+    var id: String
+    var reason: String
+  }
 
   private struct InterfaceRequest: Decodable {
     var id: String

@@ -11,6 +11,13 @@ activate(pi, { env: process.env, clock: systemClock, random: Math.random, isTerm
 const say = (/** @type {object} */ one) => process.stdout.write(`${JSON.stringify(one)}\n`);
 let answered = 0;
 
+let notified = 0;
+pi.until(() => {
+  for (const notice of pi.notices.slice(notified)) say({ notice: notice.text });
+  notified = pi.notices.length;
+  return false;
+});
+
 // The footer says what the extension knows of the daemon.
 let status;
 setInterval(() => {}, 60_000);
@@ -42,6 +49,9 @@ async function work(text) {
     const result = await pi.tool("relay_send", { text: text.slice(5) }).catch((error) => ({ error: String(error.message) }));
     say({ sent: result });
     await pi.answerWith("sent");
+  } else if (text.startsWith("ask ")) {
+    const { content } = await pi.tool("ask_user", { question: text.slice(4), options: [{ label: "red" }, { label: "blue" }] });
+    await pi.answerWith(`The model heard: ${content[0].text}`);
   } else {
     await pi.answerWith(`You wrote: ${text}`);
   }
@@ -57,6 +67,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     await pi.answerWith(`In the terminal: ${text}`);
     await pi.endRun();
   }
+  if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
   if (verb === "quit") break;
 }
 await pi.emit("session_shutdown", { reason: "quit" });
