@@ -273,11 +273,9 @@ import ToolApprovals
 
   @Test func `nobody can be asked about a call without a message, or of another daemon's session`() async throws {
     try await ApprovalFixture.run(in: folder) { relay in
-      let session = try await relay.begin("/confirm")
-      // The agent asks something itself: it has started.
-      _ = try await relay.question()
-      try await relay.messenger.write("/stop")
-      try await relay.notice("⏹ Stopped.")
+      try await relay.messenger.write("/new")
+      try await relay.notice("")
+      let session = try #require(await relay.sessions.awake().last)
       let verdict = await relay.approve(in: session)
       #expect(verdict.reason == "Denied: no person's message is being worked on, so nobody can be asked.")
       #expect(
