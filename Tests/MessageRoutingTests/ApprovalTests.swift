@@ -176,7 +176,9 @@ import ToolApprovals
 
   @Test func `an approval is cancelled when the agent is gone`() async throws {
     try await ApprovalFixture.run(in: folder) { relay in
-      let session = try await relay.begin()
+      let session = try await relay.begin("/confirm")
+      // The agent asks something itself: it has started.
+      _ = try await relay.question()
       async let verdict = relay.approve(in: session)
       _ = try await relay.question()
       kill(try #require(await session.status().pid), SIGKILL)
@@ -271,13 +273,11 @@ import ToolApprovals
 
   @Test func `nobody can be asked about a call without a message, or of another daemon's session`() async throws {
     try await ApprovalFixture.run(in: folder) { relay in
-      let session = try await relay.begin()
-      try await relay.messenger.write("/stop")
-      try await relay.notice("⏹ Stopped.")
-      #expect(
-        await relay.approve(in: session)
-          == ApprovalVerdict(
-            allows: false, reason: "Denied: no person's message is being worked on, so nobody can be asked."))
+      try await relay.messenger.write("/new")
+      try await relay.notice("")
+      let session = try #require(await relay.sessions.awake().last)
+      let verdict = await relay.approve(in: session)
+      #expect(verdict.reason == "Denied: no person's message is being worked on, so nobody can be asked.")
       #expect(
         await !relay.router.approvals.approve(
           ToolCall(tool: "bash", input: ["command": "git push"], directory: "/"), in: "unknown"
