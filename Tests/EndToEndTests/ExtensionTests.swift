@@ -162,6 +162,13 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a call of a turn that was typed in the terminal waits for nobody`() async throws {
+      try await run(approvals: Self.rules) { relay, pi in
+        try pi.tell("type call git push")
+        await pi.wait(for: #""verdict":"allowed""#)
+      }
+    }
+
     @Test func `a kill of the daemon while a call waits approves nothing`() async throws {
       try await run(approvals: Self.rules) { relay, pi in
         try await relay.messenger.say("call git push", id: "1")

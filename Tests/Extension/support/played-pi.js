@@ -64,6 +64,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (verb === "start") await pi.emit("session_start", { reason: text || "startup" });
   if (verb === "type") {
     await pi.type(text);
+    if (text.startsWith("call ")) say({ verdict: (await pi.callTool("bash", { command: text.slice(5) })) ?? "allowed" });
     await pi.answerWith(`In the terminal: ${text}`);
     await pi.endRun();
   }
