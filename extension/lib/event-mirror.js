@@ -47,7 +47,8 @@ export function mirrorEvents(pi, session, clock) {
     const message = event.message;
     if (message?.role !== "user") return send({ type: "message_start", message });
     userOrigin = origins.taken(textOf(message));
-    requester.messageTaken(userOrigin.source === "relay" || !userOrigin.isCertain);
+    if (userOrigin.source === "extension") requester.messageContinues();
+    else requester.messageTaken(userOrigin.source === "relay" || !userOrigin.isCertain);
     // The source comes before the message: a reader that keeps only the beginning of a long line has it.
     send({ type: "message_start", source: userOrigin.source, message });
   });

@@ -16,6 +16,11 @@ export class TurnRequester {
     this.#isFinished = false;
   }
 
+  /** A message of another extension: it goes on with the turn that a chat asked for, also after a finished answer. */
+  messageContinues() {
+    this.#isFinished = false;
+  }
+
   /** @param {string | undefined} stopReason */
   assistantEnded(stopReason) {
     this.#isFinished = stopReason !== "toolUse";

@@ -3,8 +3,12 @@ package import SessionStates
 
 // Tool calls that wait for the person whose message the agent works on.
 extension Session {
-  /// The origin of the turn that the agent works on now.
-  package var turnOrigin: TurnOrigin { current.run?.origin ?? .nobody }
+  /// The origin of the turn that the agent works on now. While pi in a terminal has not accepted a message yet, it may still
+  /// work on an earlier one, of another person.
+  package var turnOrigin: TurnOrigin {
+    guard let run = current.run, run.isAccepted || !isAttached else { return .nobody }
+    return run.origin
+  }
 
   /// Asks the requester of the run in progress whether a tool call may be made. The question ends with the run, the agent or
   /// the session.

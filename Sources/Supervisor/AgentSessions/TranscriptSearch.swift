@@ -86,6 +86,8 @@ final class TranscriptSearch {
   ) async -> TranscriptLookup {
     var found = cursor.takeLookup(of: prompt.key)
     if found == nil { found = await lookUp(after: prompt.life.evidence.position, connection, agent) }
+    // pi in a terminal has outlived the connection, and may hold the message in its queue.
+    if found == .absent, case .attached = connection.process { return .inconclusive }
     guard found == .absent, await mayBeCommandOfExtension(prompt.text, agent) else { return found ?? .inconclusive }
     return .inconclusive
   }

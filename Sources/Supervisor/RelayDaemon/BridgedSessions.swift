@@ -11,12 +11,16 @@ internal import RelayWire
 struct BridgedSessions: BridgeHost {
   let commands: SessionCommands
   let sessions: SessionRegistry
+  let attachments: AttachedSessions
   /// Of the environment of processes that the daemon has started.
   let marker: String
 
   /// An agent's processes reach the bridge of their own session only.
   func admits(_ connection: Int32, to session: String) async -> Bool {
-    switch await ControlRole.ofPeer(connection, marker: marker, agents: { await sessions.agentProcesses() }) {
+    let role = await ControlRole.ofPeer(connection, marker: marker) {
+      await sessions.agentProcesses().merging(attachments.processes) { agent, _ in agent }
+    }
+    return switch role {
     case .owner: true
     case .agent(let own): own == session
     case .stranger: false

@@ -82,7 +82,9 @@ struct DaemonParts: Sendable {
         sessions: sessions, assistant: assistant, store: store, services: services, home: home,
         timeSource: timeSource, machine: config.machine, hostName: Daemon.hostName, deliveries: config.delivery,
         approvals: config.approvals, redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
-    bridges?.serve(BridgedSessions(commands: router.commands, sessions: sessions, marker: guardian.marker))
+    bridges?.serve(
+      BridgedSessions(
+        commands: router.commands, sessions: sessions, attachments: router.attachments, marker: guardian.marker))
     try await router.restore()
     if let handover = options.handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
