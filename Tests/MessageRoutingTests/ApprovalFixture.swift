@@ -108,8 +108,13 @@ struct ApprovalFixture {
   func begin(_ words: String = "/hang") async throws -> Session {
     let conversation = "c"
     try await messenger.write(words, in: conversation)
-    while let begun = await messenger.begun.next(), begun != conversation {}
-    return try #require(await sessions.awake().last)
+    while true {
+      let begun = try #require(await messenger.begun.next())
+      // A command that takes its time shows the same sign.
+      guard begun == conversation, let session = await sessions.awake().last else { continue }
+      if case .nobody = await session.turnOrigin { continue }
+      return session
+    }
   }
 
   func approve(_ command: String = "git push", in session: Session) async -> ApprovalVerdict {

@@ -41,14 +41,17 @@ package struct BridgeFolder: Sendable, Equatable {
   private static let maximumSocketPath = 107
 
   /// Makes the folders, and removes the files of processes that are gone.
-  package func prepare() throws(Failure) {
+  ///
+  /// - Returns: the processes that have files and live.
+  @discardableResult
+  package func prepare() throws(Failure) -> Set<Int32> {
     guard socket(.max).utf8.count <= Self.maximumSocketPath else {
       throw Failure(
         description: "the folder of bridges has too long a path for sockets: \(path); set bridge.directory or "
           + "PI_BRIDGE_DIR to a shorter one")
     }
     for folder in [path, instances, raw] { try makePrivate(folder) }
-    removeStale()
+    return removeStale(among: pids())
   }
 
   /// A name under /tmp is predictable: a folder that another user has made first is refused.
@@ -103,8 +106,12 @@ package struct BridgeFolder: Sendable, Equatable {
   }
 
   /// A process that was killed leaves its files; a process id that another process has now is no sign of life.
-  func removeStale() {
-    for pid in pids() where !isAlive(pid) { remove(pid) }
+  ///
+  /// - Returns: the processes that live.
+  func removeStale(among pids: Set<Int32>) -> Set<Int32> {
+    let living = pids.filter(isAlive)
+    for pid in pids.subtracting(living) { remove(pid) }
+    return living
   }
 
   private func pids() -> Set<Int32> {

@@ -27,6 +27,9 @@ package final class BridgeServer: AgentObserver {
   private let host: Locked<(any BridgeHost)?> = Locked(nil)
   private let taskScope = TaskScope(executor: EventLoop.logs)
   private let running = Locked<[Int32: Running]>([:])
+  /// Processes that had a bridge when this daemon started, and live: other programs, agents of the program before an
+  /// upgrade, and agents of a killed daemon that are ending.
+  private let earlier: Locked<Set<Int32>>
 
   /// Prepares the folder.
   ///
@@ -41,7 +44,7 @@ package final class BridgeServer: AgentObserver {
     self.hostName = hostName
     self.timeSource = timeSource
     self.logger = logger
-    try folder.prepare()
+    earlier = Locked(try folder.prepare())
   }
 
   /// Sets the sessions that requests are about: they exist later than the bridges' folder.
@@ -77,8 +80,8 @@ package final class BridgeServer: AgentObserver {
 
   package func began(_ process: PiConnection, of session: ObservedSession) {
     let logger = logger
-    // An agent of a daemon that was killed may have been ending still when this one began.
-    EventLoop.logs.perform { [folder] in folder.removeStale() }
+    let pid = process.process.pid
+    EventLoop.logs.perform { [self] in removeStale(at: pid) }
     let bridge = SessionBridge(
       process, of: session, hostName: hostName, folder: folder, limits: limits, timeSource: timeSource, logger: logger)
     do {
@@ -96,6 +99,15 @@ package final class BridgeServer: AgentObserver {
     } catch {
       logger.warning("the session has no bridge: \(error)")
     }
+  }
+
+  /// Removes the files of an agent of a killed daemon that was ending still when this one started. Where the agent that
+  /// begins has been taken over itself, the others may follow: they are not looked at for each.
+  private func removeStale(at pid: Int32) {
+    let others: Set<Int32> = earlier.withLock { earlier in earlier.remove(pid) == nil ? earlier : [] }
+    guard !others.isEmpty else { return }
+    let gone = others.subtracting(folder.removeStale(among: others))
+    earlier.withLock { $0.subtract(gone) }
   }
 
   package func told(_ state: PiState, by process: PiConnection) {
