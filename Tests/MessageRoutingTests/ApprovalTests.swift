@@ -195,7 +195,7 @@ import ToolApprovals
       call.cancel()
       #expect(await call.value.allows == false)
       #expect(try await relay.store.approvalEvents(last: 1).map(\.detail) == ["the agent no longer waits"])
-      #expect(await Task { await relay.approve(in: session) }.cancelled().allows == false)
+      for _ in 0..<50 { #expect(await Task { await relay.approve(in: session) }.cancelled().allows == false) }
     }
   }
 

@@ -3,6 +3,9 @@ package import SessionStates
 
 // Tool calls that wait for the person whose message the agent works on.
 extension Session {
+  /// The reason for taking back a question whose asker is gone.
+  package static let nobodyWaits = "the agent no longer waits"
+
   /// The origin of the turn that the agent works on now. While pi in a terminal has not accepted a message yet, it may still
   /// work on an earlier one, of another person.
   package var turnOrigin: TurnOrigin {

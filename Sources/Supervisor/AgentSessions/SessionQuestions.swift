@@ -134,6 +134,8 @@ final class SessionQuestions {
   ) async -> QuestionSet.Reply {
     await withCheckedContinuation { continuation in
       guard session.mayAsk else { return continuation.resume(returning: .withdrawn("the run is being stopped")) }
+      // A caller that is cancelled from here on finds the question and takes it back.
+      if Task.isCancelled { return continuation.resume(returning: .withdrawn(Session.nobodyWaits)) }
       // Before anybody is shown it: an answer may come at once.
       questions.ask(dialog.id, QuestionSet.Own(question: question) { continuation.resume(returning: $0) })
       context.emit(.dialogOpened(Question(dialog, origin: .supervisor(question)), of: message))

@@ -117,7 +117,7 @@ package actor ApprovalDesk {
     let reply = await withTaskCancellationHandler {
       await session.askApproval(question, title, details: details, within: settings.timeout)
     } onCancel: {
-      Task { await session.withdrawApproval(id, "the agent no longer waits") }
+      Task { await session.withdrawApproval(id, Session.nobodyWaits) }
     }
     return try await finish(id, matched, reply, name, settings)
   }
