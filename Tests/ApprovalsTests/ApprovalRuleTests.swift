@@ -38,6 +38,13 @@ import Testing
     #expect(!rule.matches(write("a", "nothing")))
   }
 
+  @Test func `a call whose input is cut matches where the rest of it could`() {
+    let cut = ToolCall(tool: "bash", input: ["command": "ls"], isTruncated: true, directory: "/")
+    #expect(rule(categories: [.gitRemote], commands: ["origin"]).matches(cut))
+    #expect(!rule(categories: [.fileWrite]).matches(cut) && !rule(tools: ["write"]).matches(cut))
+    #expect(!rule().matches(cut))
+  }
+
   @Test func `a rule without constraints matches nothing`() {
     #expect(!rule().matches(bash("rm -rf /")) && rule().isUnconstrained && !rule().canMatch)
   }

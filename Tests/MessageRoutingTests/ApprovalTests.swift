@@ -142,6 +142,33 @@ import ToolApprovals
     }
   }
 
+  @Test func `a person has no longer than the agent waits`() async throws {
+    try await ApprovalFixture.run(in: folder) { relay in
+      let session = try await relay.begin()
+      let call = ToolCall(tool: "bash", input: ["command": "git push"], directory: "/work")
+      #expect(
+        await relay.router.approvals.approve(call, in: session.id, within: .milliseconds(1))
+          == ApprovalVerdict(allows: false, reason: "Denied: nobody decided within 1 ms."))
+    }
+  }
+
+  @Test func `a call that is too long to be read whole is approved once only`() async throws {
+    var settings = ApprovalFixture.settings
+    settings.persistentGrants = true
+    try await ApprovalFixture.run(settings, in: folder) { relay in
+      let session = try await relay.begin()
+      async let granting = relay.approve("git push", in: session)
+      try await relay.messenger.press(try await relay.question().button("Approve for this session"))
+      #expect(await granting.allows)
+      let call = ToolCall(tool: "bash", input: ["command": "git push"], isTruncated: true, directory: "/work")
+      async let verdict = relay.router.approvals.approve(call, in: session.id)
+      let question = try await relay.question()
+      #expect(question.labels == ["Approve once", "Deny"])
+      try await relay.messenger.press(question.button("Deny"))
+      #expect(await !verdict.allows)
+    }
+  }
+
   @Test(arguments: [
     ("/stop", "the run was stopped"), ("/close", "the session was closed"),
     ("/disconnect", "the conversation turned to another session"),

@@ -9,8 +9,9 @@ const margin = 5_000;
 const longestText = 65_536;
 
 /**
- * Asks the daemon before each tool call of a turn that a chat asked for. Nothing but its `allow` lets a call through while
- * approvals are enabled: without an answer the call is blocked. Calls of turns that began in the terminal never wait.
+ * Asks the daemon before each tool call of a turn that a chat asked for. Nothing but its `allow` lets a call through: without
+ * an answer the call is blocked. A daemon that had no approvals when it left is not waited for. Calls of turns that began in the
+ * terminal never wait.
  * @param {PiAPI} pi
  * @param {import("./daemon-session.js").DaemonSession & { requester: { isRemote: boolean } }} session
  * @param {import("./clock.js").Clock} clock
@@ -18,7 +19,7 @@ const longestText = 65_536;
  */
 export function guardToolCalls(pi, session, clock, showWaiting) {
   pi.on("tool_call", async (event, ctx) => {
-    if (!session.requester.isRemote || session.approvals?.enabled === false) return undefined;
+    if (!session.requester.isRemote) return undefined;
     // A daemon answers at once where no rule matches: only a person's decision is worth a word.
     const cancelNote = clock.after(500, () => showWaiting(`waits for approval of ${event.toolName}`));
     try {
@@ -44,6 +45,7 @@ async function decide(session, event, ctx, clock) {
   const question = { call: event.toolCallId, tool: event.toolName, cwd: ctx.cwd, ...boundedInput(event.input) };
   let end = Infinity;
   for (;;) {
+    if (!session.link.isConnected && session.approvals?.enabled === false) return { decision: "allow" };
     const remaining = end - clock.now();
     const patience = Math.min(returnLimit, remaining);
     if (!(await session.link.whenConnected({ milliseconds: patience, signal: ctx.signal }))) {
@@ -51,8 +53,10 @@ async function decide(session, event, ctx, clock) {
     }
     const limit = (session.approvals?.timeoutSeconds ?? 120) * 1_000 + margin;
     end = Math.min(end, clock.now() + limit);
+    const milliseconds = end - clock.now();
+    const withinSeconds = Math.max(1, Math.floor((milliseconds - margin) / 1_000));
     try {
-      return (await session.link.request("extension.approve", question, { milliseconds: end - clock.now(), signal: ctx.signal })) ?? {};
+      return (await session.link.request("extension.approve", { ...question, withinSeconds }, { milliseconds, signal: ctx.signal })) ?? {};
     } catch (error) {
       if (error instanceof Withdrawn) throw new Error("the run was stopped");
       // A question that the connection took with it is asked anew; an answer to the earlier one has no effect.

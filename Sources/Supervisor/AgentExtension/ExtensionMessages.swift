@@ -131,14 +131,22 @@ package struct ExtensionApprove: WireRequest, Equatable {
   package var tool: String
   /// The tool's input, as the model gave it.
   package var input: JSONValue
+  /// The texts of the input are cut, as the whole would not fit into a line.
+  package var truncated: Bool?
   /// The agent's working directory; `nil` for that of its session.
   package var cwd: String?
+  /// How long the extension waits for the decision.
+  package var withinSeconds: Int?
 
-  package init(call: String, tool: String, input: JSONValue, cwd: String? = nil) {
+  package init(
+    call: String, tool: String, input: JSONValue, truncated: Bool? = nil, cwd: String? = nil, withinSeconds: Int? = nil
+  ) {
     self.call = call
     self.tool = tool
     self.input = input
+    self.truncated = truncated
     self.cwd = cwd
+    self.withinSeconds = withinSeconds
   }
 }
 

@@ -64,11 +64,13 @@ package struct ApprovalRule: Sendable, Equatable {
       }
   }
 
+  /// A call whose input is cut matches where the rest of the input could.
   package func matches(_ call: ToolCall) -> Bool {
     guard !isUnconstrained else { return false }
     guard tools.isEmpty || tools.contains(where: { $0.lowercased() == call.tool }) else { return false }
-    guard categories.isEmpty || call.categories.contains(where: categories.contains) else { return false }
-    return hasNoPatterns || Self.isFound(commandPatterns, in: call.commandSpellings)
+    let possible = call.isTruncated ? ToolCategory.categories(of: call.kind) : call.categories
+    guard categories.isEmpty || possible.contains(where: categories.contains) else { return false }
+    return hasNoPatterns || call.isTruncated || Self.isFound(commandPatterns, in: call.commandSpellings)
       || Self.isFound(pathPatterns, in: call.paths) || Self.isFound(textPatterns, in: call.texts)
   }
 

@@ -6,15 +6,18 @@ package struct ToolCall: Sendable, Equatable {
   package let tool: String
   /// The arguments as the agent wrote them. Rules read them; nothing stores or shows them.
   package let input: JSONValue
+  /// The input is cut: what a rule looks for may be in the rest.
+  package let isTruncated: Bool
   /// The directory in which the agent works.
   package let directory: String
   /// The command line; all texts of the input where a shell is called in an unknown form; `nil` for calls without a command.
   let command: String?
   let commands: [SimpleCommand]
 
-  package init(tool: String, input: JSONValue, directory: String) {
+  package init(tool: String, input: JSONValue, isTruncated: Bool = false, directory: String) {
     self.tool = tool.trimmingWhitespace().lowercased()
     self.input = input
+    self.isTruncated = isTruncated
     self.directory = directory
     let isShell = Self.kind(ofTool: self.tool) == .shell
     command =

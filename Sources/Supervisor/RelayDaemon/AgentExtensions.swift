@@ -77,7 +77,9 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
     var directory = call.cwd
     if directory == nil { directory = await sessions.listing(session)?.status().directory }
     let verdict = await desk.approve(
-      ToolCall(tool: call.tool, input: call.input, directory: directory ?? "/"), in: session)
+      ToolCall(
+        tool: call.tool, input: call.input, isTruncated: call.truncated == true, directory: directory ?? "/"),
+      in: session, within: call.withinSeconds.map { .seconds(max(1, $0)) })
     return ExtensionApprove.Reply(decision: verdict.allows ? .allow : .deny, reason: verdict.reason, by: verdict.person)
   }
 

@@ -49,8 +49,13 @@ package actor ApprovalDesk {
 
   /// Decides about a call that the agent of a session is about to make; waits for a person where one must be asked. When the
   /// caller is cancelled, the call is denied.
-  package func approve(_ call: ToolCall, in sessionID: String) async -> ApprovalVerdict {
-    let settings = settings
+  ///
+  /// - Parameter limit: how long the caller waits; `nil`: as long as the settings say.
+  package func approve(
+    _ call: ToolCall, in sessionID: String, within limit: Duration? = nil
+  ) async -> ApprovalVerdict {
+    var settings = settings
+    if let limit { settings.timeout = min(settings.timeout, limit) }
     guard settings.isEnabled, let match = await Self.match(call, settings.rules) else { return .allowed }
     let matched = MatchedCall(call, match, session: sessionID, through: redaction)
     guard let session = await sessions.awake(sessionID) else {
@@ -87,6 +92,7 @@ package actor ApprovalDesk {
   private func grant(
     for matched: MatchedCall, _ requester: Requester, _ settings: Config.Approvals
   ) async throws -> ApprovalGrant? {
+    guard !matched.isTruncated else { return nil }
     let now = timeSource.wallTime()
     if settings.sessionGrants,
       let grant = grants.grant(for: matched.fingerprint, by: requester, in: matched.session, now: now)
@@ -103,7 +109,9 @@ package actor ApprovalDesk {
     _ matched: MatchedCall, _ requester: Requester, _ name: String, _ session: Session, _ settings: Config.Approvals
   ) async throws -> ApprovalVerdict {
     let id = newID()
-    let offer = ApprovalOffer(session: settings.sessionGrants, persistent: settings.persistentGrants)
+    let mayGrant = !matched.isTruncated
+    let offer = ApprovalOffer(
+      session: settings.sessionGrants && mayGrant, persistent: settings.persistentGrants && mayGrant)
     let asked = timeSource.wallTime()
     open[id] = PendingApproval(
       id: id, session: session.id, requester: requester, fingerprint: matched.fingerprint, offer: offer,

@@ -9,6 +9,8 @@ struct MatchedCall: Sendable {
   let session: String
   let fingerprint: String
   let summary: String
+  /// Other calls may have the same fingerprint: a grant would cover them, too.
+  let isTruncated: Bool
   private let tool: String
   private let category: ToolCategory
   private let rule: ApprovalRule
@@ -20,6 +22,7 @@ struct MatchedCall: Sendable {
     category = call.categories.first(where: rule.categories.contains) ?? call.categories.first ?? .custom
     fingerprint = CallFingerprint.of(call, category, rule: rule.id)
     summary = call.summary(through: redaction)
+    isTruncated = call.isTruncated
   }
 
   func event(
@@ -34,8 +37,9 @@ struct MatchedCall: Sendable {
 
   func details(within limit: Duration) -> String {
     let reason = rule.description.map { ": " + TextSanitizer.line($0, limit: 200) } ?? ""
+    let rest = isTruncated ? " Its input is too long to be read whole, and the rest of it may match the rule." : ""
     return """
-      The tool \(TextSanitizer.line(tool)) waits, because of the rule \(rule.id)\(reason).
+      The tool \(TextSanitizer.line(tool)) waits, because of the rule \(rule.id)\(reason).\(rest)
       Without an answer within \(limit.forPeople) the call is denied.
       """
   }
