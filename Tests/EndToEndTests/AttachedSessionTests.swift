@@ -118,6 +118,56 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a person is asked about a message that pi may hold, and pi is not given it twice`() async throws {
+      try await RelayFixture.run { relay in
+        let first = try await attach(relay)
+        try await choose("shop", relay)
+        try await relay.messenger.say("fix the tests", id: "1")
+        _ = try #require(await first.next("prompt"))
+        first.close()
+        let second = try await attach(relay)
+        await relay.messenger.waitForText("It is not known whether the agent took this message")
+        try await relay.messenger.say("Run again", id: "2")
+        #expect(try await serve(second, "They pass now.") == "fix the tests")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
+    /// pi asks a question.
+    private func ask(_ pi: TerminalPi, _ relay: RelayFixture) async throws {
+      try pi.write(
+        #"{"type":"extension_ui_request","id":"q1","method":"select","title":"Which one?","options":["left","right"]}"#)
+      await relay.messenger.waitForText("Which one?")
+    }
+
+    @Test func `a question of the terminal's turn outlives the messages that end meanwhile`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await attach(relay)
+        try await choose("shop", relay)
+        try pi.beginRun("typed here", source: "interactive")
+        await relay.messenger.waitForText("▶ USER: typed here")
+        try await relay.messenger.say("from the chat", id: "1")
+        let prompt = try #require(await pi.next("prompt"))
+        try await ask(pi, relay)
+        try pi.accept(prompt, disposition: "handled")
+        _ = await relay.messenger.waitForOutcome(of: "1")
+        try await relay.messenger.say("right", id: "2")
+        let answer = try #require(await pi.next("extension_ui_response"))
+        #expect(answer["id"] == "q1" && answer["value"] == "right")
+      }
+    }
+
+    @Test func `a daemon that stops leaves the terminal its question`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await attach(relay)
+        try await choose("shop", relay)
+        try await ask(pi, relay)
+        _ = await relay.stop()
+        #expect(await pi.next("extension_ui_response") == nil)
+        await relay.messenger.waitForText("pi-relayd is stopping")
+      }
+    }
+
     @Test func `the session is found again by the next daemon`() async throws {
       try await RelayFixture.run { relay in
         let first = try await attach(relay)

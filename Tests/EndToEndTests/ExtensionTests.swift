@@ -85,6 +85,31 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a second terminal with the same session waits until the first is closed`() async throws {
+      try await run { relay, pi in
+        let second = try Pi(relay, node: try #require(node))
+        try second.tell("start")
+        await second.wait(for: "in another terminal")
+        try await relay.messenger.say("to the first", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await pi.wait(for: #"{"message":"to the first"}"#)
+        await pi.kill()
+        try await relay.messenger.say("to the second", id: "2")
+        await second.wait(for: #"{"message":"to the second"}"#)
+        await second.kill()
+      }
+    }
+
+    @Test func `a program that has left the tree of pi's processes does not command the daemon`() async throws {
+      try await run { relay, pi in
+        // Its shell may be there still when it begins.
+        let wait = #"while [ "$(cat /proc/$(cut -d" " -f4 /proc/$$/stat)/comm)" = sh ]; do :; done"#
+        let stop = "PI_RELAY_HOME='\(relay.home.path)' '\(Built.executable("pi-relayd"))' stop"
+        try pi.tell("shell (sh -c '\(wait); \(stop.replacing("'", with: "\""))' &)")
+        await pi.wait(for: "an agent may not command the daemon")
+      }
+    }
+
     @Test func `words typed in the terminal are shown in the chat, with their answer`() async throws {
       try await run { relay, pi in
         try pi.tell("type at the desk")

@@ -34,7 +34,7 @@ export function activateChild(pi, surroundings, env) {
  */
 export function activateAttached(pi, surroundings, env) {
   const { clock } = surroundings;
-  const session = new AttachedSession(pi, surroundings);
+  const session = new AttachedSession(pi, surroundings, env);
   const footer = new Footer(session, clock);
   const commands = new PersonCommands(pi, session);
   const slash = new SlashText(pi);

@@ -31,6 +31,17 @@ export class AttachedSession extends DaemonSession {
   stream;
   /** @type {{ reason?: string, previousSessionFile?: string }} */
   #beginning = {};
+  #env;
+
+  /**
+   * @param {PiAPI} pi
+   * @param {import("./daemon-session.js").Surroundings} surroundings
+   * @param {Record<string, string | undefined>} env
+   */
+  constructor(pi, surroundings, env) {
+    super(pi, surroundings);
+    this.#env = env;
+  }
 
   /**
    * Begins with a session of pi.
@@ -70,7 +81,10 @@ export class AttachedSession extends DaemonSession {
       leafId: ctx.sessionManager.getLeafId(),
       bridge: this.settings.ofBridge,
     });
-    return this.openRequests(dial, String(session?.id ?? ""));
+    const id = String(session?.id ?? "");
+    // By it the daemon knows programs that leave pi's tree of processes: they may not decide about their own calls.
+    this.#env.PI_RELAY_ATTACHED = id;
+    return this.openRequests(dial, id);
   }
 
   /**

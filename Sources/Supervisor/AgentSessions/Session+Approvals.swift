@@ -8,9 +8,12 @@ extension Session {
 
   /// The origin of the turn that the agent works on now. While pi in a terminal has not accepted a message yet, it may still
   /// work on an earlier one, of another person.
-  package var turnOrigin: TurnOrigin {
-    guard let run = current.run, run.isAccepted || !isAttached else { return .nobody }
-    return run.origin
+  package var turnOrigin: TurnOrigin { runAtWork?.origin ?? .nobody }
+
+  /// The run that the agent works on, as far as it is one of the daemon's messages.
+  var runAtWork: SessionRun? {
+    guard let run = current.run, run.hasTakenMessage || !isAttached else { return nil }
+    return run
   }
 
   /// Asks the requester of the run in progress whether a tool call may be made. The question ends with the run, the agent or

@@ -52,13 +52,15 @@ extension Session {
     }
     if conclusion.outcome == .stopped || end == .aborted && conclusion.stage == .dropped { await store(message) }
     current.run?.creditUnknownUserMessages()
+    let isQuestionsOwner = runAtWork != nil
     let taken = current.run?.takeTaken() ?? []
     let left = current.run?.removeSteering() ?? []
     current.finish()
     current.forgetEnd()
     retention.messageEnded(now: dependencies.timeSource.wallTime())
     agent.runEnded()
-    questions.cancelDialogs("the run has ended", connection)
+    // Others are of a turn that was begun in the terminal.
+    if isQuestionsOwner { questions.cancelDialogs("the run has ended", connection) }
     questions.withdrawAllOwn("the run has ended")
     for end in taken { emit(.messageTaken(end)) }
     emit(.questionsOver)

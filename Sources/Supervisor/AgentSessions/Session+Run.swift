@@ -123,9 +123,9 @@ extension Session {
 
   private func open(_ dialog: PiDialog, _ connection: PiConnection) {
     // A run that is being stopped asks nothing any more: abort would wait for the answer.
-    if current.run?.aborting == true { return questions.cancel(dialog.id, connection) }
+    if runAtWork?.aborting == true { return questions.cancel(dialog.id, connection) }
     questions.keepOpen(dialog, for: self)
-    emit(.dialogOpened(Question(dialog, origin: .agent), of: current.run?.prompt.key))
+    emit(.dialogOpened(Question(dialog, origin: .agent), of: runAtWork?.prompt.key))
   }
 
   private func endWhenQuiet() {

@@ -128,7 +128,12 @@ extension Session {
     questions.withdrawAllOwn("pi-relayd is stopping; it asks again after the next start")
     wakes.close()
     agent.cancelWait()
-    questions.cancelDialogs("pi-relayd is stopping, and the agent with it", connection)
+    if isAttached {
+      // They stay open in the terminal.
+      questions.withdrawDialogs("pi-relayd is stopping")
+    } else {
+      questions.cancelDialogs("pi-relayd is stopping, and the agent with it", connection)
+    }
     await stopAgent()
     await waitForEndOfWork()
     return isRunning ? "session \(name): the running answer was cut short" : nil

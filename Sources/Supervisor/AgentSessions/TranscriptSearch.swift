@@ -86,8 +86,6 @@ final class TranscriptSearch {
   ) async -> TranscriptLookup {
     var found = cursor.takeLookup(of: prompt.key)
     if found == nil { found = await lookUp(after: prompt.life.evidence.position, connection, agent) }
-    // pi in a terminal has outlived the connection, and may hold the message in its queue.
-    if found == .absent, case .attached = connection.process { return .inconclusive }
     guard found == .absent, await mayBeCommandOfExtension(prompt.text, agent) else { return found ?? .inconclusive }
     return .inconclusive
   }
@@ -102,6 +100,8 @@ final class TranscriptSearch {
     case .empty: entry = nil
     case .after(let last): entry = last
     }
+    // pi in a terminal, which has no session id of the daemon's, has outlived the connection: it may hold the message in its
+    // queue, and a message in the transcript may have been typed.
     guard agent.facts.takesSessionID, let answer = await entries(since: entry, connection), answer.success,
       let entries = try? answer.data(PiEntries.self)
     else { return .inconclusive }

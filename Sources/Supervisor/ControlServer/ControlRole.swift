@@ -32,13 +32,17 @@ package enum ControlRole: Sendable {
     }
     // A process that has left its agent is known by its environment, which it may have changed: only where no ancestor
     // says.
-    if isMarked { return .agent(session: session(of: pid)) }
+    if isMarked { return .agent(session: variable(SessionRecord.environmentVariable, of: pid)) }
+    // Where the session's pi is gone, a program that has outlived it is a person's own.
+    if let session = variable(SessionRecord.attachedVariable, of: pid), agents.values.contains(session) {
+      return .agent(session: session)
+    }
     return relay_process_start_time(pid) == began ? .owner : .stranger
   }
 
-  private static func session(of pid: pid_t) -> String? {
-    var value = [CChar](repeating: 0, count: 128)
-    guard relay_process_variable(pid, SessionRecord.environmentVariable, &value, value.count) != 0 else { return nil }
+  private static func variable(_ name: String, of pid: pid_t) -> String? {
+    var value = [CChar](repeating: 0, count: 129)
+    guard relay_process_variable(pid, name, &value, value.count) != 0 else { return nil }
     return String(decoding: value.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }

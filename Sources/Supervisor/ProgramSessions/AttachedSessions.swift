@@ -44,22 +44,28 @@ package final class AttachedSessions: Sendable {
     self.logger = logger
   }
 
-  /// The session of an agent that a person runs; made where there is none.
+  /// The session of an agent that a person runs; made where there is none. A session has one agent: another is refused while
+  /// the first is connected.
   package func session(
-    _ id: String, name: String?, directory: String
+    _ id: String, name: String?, directory: String, for process: AttachedProcess
   ) async throws(WireError) -> NamedSession {
     guard (1...Self.maximumIDLength).contains(id.utf8.count), id.utf8.allSatisfy(Self.isOfID) else {
       throw WireError(
         .invalidParams, "session: 1 to \(Self.maximumIDLength) of letters, digits, \".\", \"_\", \":\" and \"-\"")
     }
     guard directory.hasPrefix("/") else { throw WireError(.invalidParams, "directory: an absolute path is needed") }
+    let session: Session
     do {
-      let session = try await sessions.attached(
+      session = try await sessions.attached(
         id, name: name.map { TextSanitizer.line($0, limit: 48) }, directory: directory, emit: prompts.emit)
-      return NamedSession(id: session.id, name: await session.name)
     } catch {
       throw WireError(.invalidRequest, "session: \(error)")
     }
+    if let other = await session.connection?.process, other.pid != process.pid, !other.hasEnded {
+      throw WireError(
+        .invalidRequest, "session: pi has it open in another terminal, too (process \(other.pid)); close one")
+    }
+    return NamedSession(id: session.id, name: await session.name)
   }
 
   /// Gives a session its agent. Conversations that talked to the session from which the same pi has turned away follow it.

@@ -37,9 +37,10 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
     _ request: SessionAttachRequest, by process: AttachingProcess,
     connect: @Sendable (ExtensionHello.Reply) async -> RawConnection?
   ) async throws(WireError) {
-    let named = try await attachments.session(request.session, name: request.name, directory: request.directory)
-    let reply = ExtensionHello.Reply(machine: machine, session: named, approvals: await approvalSettings())
     let process = AttachedProcess(pid: process.pid, startTime: process.startTime)
+    let named = try await attachments.session(
+      request.session, name: request.name, directory: request.directory, for: process)
+    let reply = ExtensionHello.Reply(machine: machine, session: named, approvals: await approvalSettings())
     let turned = request.reason.map { Self.turns.contains($0) } ?? false
     await attachments.attach(process, to: named.id, turned: turned) {
       guard let connection = await connect(reply) else { return nil }

@@ -34,6 +34,8 @@ package struct SessionRecord: Sendable, Equatable {
 extension SessionRecord {
   /// The variable with the session's id in the environment of its processes.
   package static let environmentVariable = "PI_RELAY_SESSION"
+  /// The variable that tells the programs of a pi in a terminal of which session they are.
+  package static let attachedVariable = "PI_RELAY_ATTACHED"
 }
 
 /// The role of a session that is not an ordinary coding session.

@@ -18,6 +18,9 @@ package struct SessionRun: Codable {
   /// pi took the message: its own copy of it was seen.
   package var isAccepted: Bool { prompt.life.state == .running }
   package private(set) var started = false
+  /// pi's own copy of the message was seen, also where the run is over. A snapshot of an earlier version has no value.
+  private var wasSeen: Bool?
+  package var hasTakenMessage: Bool { wasSeen ?? isAccepted }
   /// Nothing of the run was seen yet.
   private var isUnseen: Bool { !started && !isAccepted }
   /// pi has answered the prompt; a run may or may not follow.
@@ -97,7 +100,10 @@ package struct SessionRun: Codable {
       if role == "user" {
         if isAccepted { noteUserMessage(text) }
         // Before the message is written, the agent works on something of its own.
-        if prompt.life.state == .dispatched { return .takesMessage }
+        if prompt.life.state == .dispatched {
+          wasSeen = true
+          return .takesMessage
+        }
       }
       return .goesOn
     case .messageEnd(let message):

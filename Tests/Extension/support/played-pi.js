@@ -1,5 +1,6 @@
 // A stand-in of pi with the extension in it, for tests of the whole daemon: answers each message that it is sent, and does what
 // the lines of its input say. Each line of its output is one JSON object.
+import { exec } from "node:child_process";
 import { createInterface } from "node:readline";
 import { activate } from "../../../extension/index.js";
 import { systemClock } from "../../../extension/lib/clock.js";
@@ -68,6 +69,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     await pi.answerWith(`In the terminal: ${text}`);
     await pi.endRun();
   }
+  if (verb === "shell") exec(text, (_error, output, errors) => say({ shell: output + errors }));
   if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
   if (verb === "quit") break;
 }
