@@ -115,11 +115,23 @@ package final class ChildProcess: Sendable {
     return child
   }
 
+  /// Descriptors that a child and what belongs to it take at most: pipes, logs, sockets.
+  private static let descriptorsByChild = 32
+  /// Children that may start before the free descriptors are counted again: counting takes as long as there are open ones.
+  private static let uncounted = Locked(0)
+
   private static func requireDescriptors(for name: String) throws(SpawnError) {
+    let isSpare = uncounted.withLock { count in
+      count -= 1
+      return count >= 0
+    }
+    guard !isSpare else { return }
     let limit = relay_descriptor_limit()
     let used = Int(relay_open_descriptors())
     guard limit > 0, used >= 0 else { return }
-    if limit - used < descriptorReserve { throw .fewDescriptors(name: name, free: limit - used) }
+    let spare = limit - used - descriptorReserve
+    uncounted.withLock { $0 = max(0, spare / descriptorsByChild) }
+    if spare < 0 { throw .fewDescriptors(name: name, free: limit - used) }
   }
 
   /// Within a guarded run, its mark: see `relay_guard_run`.
