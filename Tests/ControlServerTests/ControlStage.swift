@@ -107,6 +107,9 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
   let asked = Locked<[String]>([])
   let attachedProcesses = Locked<Set<Int32>>([])
   let approvals = Mailbox<Bool>()
+  /// Calls that wait for an approval, and those that do so no longer because nobody waits for the answer.
+  let waitingCalls = Mailbox<String>()
+  let withdrawnCalls = Mailbox<String>()
 
   private func note(_ text: String) { asked.withLock { $0.append(text) } }
 
@@ -150,7 +153,9 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
   }
 
   func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply {
+    waitingCalls.post(call.call)
     let allows = await approvals.next() ?? false
+    if Task.isCancelled { withdrawnCalls.post(call.call) }
     return ExtensionApprove.Reply(decision: allows ? .allow : .deny, reason: allows ? nil : "no")
   }
 

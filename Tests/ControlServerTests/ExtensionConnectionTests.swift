@@ -74,6 +74,39 @@ import Testing
     }
   }
 
+  @Test func `a call that is withdrawn is denied, and no other`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      async let first = agent.request(ExtensionApprove(call: "c1", tool: "bash", input: .null), within: nil)
+      #expect(await stage.extensions.waitingCalls.next() == "c1")
+      // The first request of a connection has the id 1.
+      _ = try await agent.request(ExtensionWithdraw(request: .integer(7)), within: nil)
+      #expect(stage.extensions.withdrawnCalls.isEmpty)
+      _ = try await agent.request(ExtensionWithdraw(request: .integer(1)), within: nil)
+      #expect(await stage.extensions.withdrawnCalls.next() == "c1")
+      #expect(try await first.decision == .deny)
+      async let second = agent.request(ExtensionApprove(call: "c2", tool: "bash", input: .null), within: nil)
+      _ = try await agent.request(ExtensionWithdraw(request: .integer(1)), within: nil)
+      stage.extensions.approvals.post(true)
+      #expect(try await second.decision == .allow)
+      agent.close()
+    }
+  }
+
+  @Test func `a call is withdrawn with its connection`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      async let verdict = agent.request(ExtensionApprove(call: "c", tool: "bash", input: .null), within: nil)
+      #expect(await stage.extensions.waitingCalls.next() == "c")
+      agent.close()
+      #expect(await stage.extensions.withdrawnCalls.next() == "c")
+      let answer = try? await verdict
+      #expect(answer == nil)
+    }
+  }
+
   @Test func `requests of an extension are not for programs outside`() async throws {
     try await ControlStage.running { stage in
       let program = try stage.connect()

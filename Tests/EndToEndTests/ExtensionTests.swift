@@ -132,6 +132,18 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a run that is stopped in the terminal takes its approval back`() async throws {
+      try await run(approvals: Self.rules) { relay, pi in
+        try await relay.messenger.say("hold git push", id: "1")
+        _ = await question(relay)
+        try pi.tell("abort")
+        await relay.messenger.waitForText("denied: the agent no longer waits")
+        await pi.wait(for: "the run was stopped")
+        try pi.tell("go on")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
     @Test func `a question of the model is answered in the chat, and the terminal is told`() async throws {
       try await run { relay, pi in
         try await relay.messenger.say("ask which colour?", id: "1")

@@ -142,6 +142,17 @@ package struct ExtensionApprove: WireRequest, Equatable {
   }
 }
 
+/// Takes back a request of the same connection, whose answer nobody waits for any more: a call that waits for a person's
+/// approval is denied. A request that waits for nobody goes on.
+package struct ExtensionWithdraw: WireRequest, Equatable {
+  package static let method = "extension.withdraw"
+  package typealias Reply = Empty
+  /// The id of the request.
+  package var request: RequestID
+
+  package init(request: RequestID) { self.request = request }
+}
+
 /// The state of the agent's own session, in words for the person at the terminal.
 package struct ExtensionStatus: WireRequest, Equatable {
   package static let method = "relay.status"

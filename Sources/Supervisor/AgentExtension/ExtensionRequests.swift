@@ -26,7 +26,7 @@ package struct ExtensionRequests: Sendable {
   /// Requests that an agent may make.
   package static let methods: Set<String> = [
     ExtensionHello.method, ExtensionSend.method, ExtensionSendFile.method, ExtensionSpawn.method,
-    ExtensionApprove.method, ExtensionStatus.method, ExtensionApprovals.method,
+    ExtensionApprove.method, ExtensionWithdraw.method, ExtensionStatus.method, ExtensionApprovals.method,
   ]
 
   /// - Parameter session: that of the agent in which the extension runs.

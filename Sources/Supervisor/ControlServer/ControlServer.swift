@@ -101,6 +101,7 @@ package final class ControlServer: Sendable {
     let peer = JSONRPCConnection(input: connection, output: writer, clock: clock, answersUnreadable: true)
     let number = connections.withLock { $0.add(peer) }
     let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
+    let approvals = WithdrawableRequests()
     do {
       try peer.start()
       for await request in peer.requests {
@@ -114,8 +115,7 @@ package final class ControlServer: Sendable {
         }
         guard client.takes(request) else { continue }
         if let session = client.agentSession, ExtensionRequests.methods.contains(request.method) {
-          // At the same time: an approval waits for a person.
-          taskScope.add { [handlers] in await ExtensionRequests(handlers.extensions).answer(request, of: session) }
+          answer(request, of: session, approvals)
         } else {
           await requests.answer(request, of: client)
         }
@@ -124,6 +124,25 @@ package final class ControlServer: Sendable {
       logger.notice("a control connection failed: \(error)")
     }
     client.close()
+    approvals.withdrawAll()
     connections.withLock { _ = $0.peers.removeValue(forKey: number) }
+  }
+
+  /// Answers a request of an extension beside those that follow, since an approval waits for a person.
+  private func answer(_ request: IncomingRequest, of session: String, _ approvals: WithdrawableRequests) {
+    let answer: @Sendable () async -> Void = { [handlers] in
+      await ExtensionRequests(handlers.extensions).answer(request, of: session)
+    }
+    switch request.method {
+    case ExtensionWithdraw.method:
+      do {
+        approvals.withdraw(try request.params(ExtensionWithdraw.self).request)
+        request.reply(Empty())
+      } catch {
+        request.fail(error)
+      }
+    case ExtensionApprove.method: taskScope.add(approvals.admit(request.id, answer))
+    default: taskScope.add(answer)
+    }
   }
 }

@@ -10,6 +10,8 @@ activate(pi, { env: process.env, clock: systemClock, random: Math.random, isTerm
 
 const say = (/** @type {object} */ one) => process.stdout.write(`${JSON.stringify(one)}\n`);
 let answered = 0;
+/** A run whose message begins with `hold` goes on after its call when a line says so. */
+let mayGoOn = false;
 
 let notified = 0;
 pi.until(() => {
@@ -41,9 +43,10 @@ async function work(text) {
   while (pi.isIdle) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
   say({ message: text });
-  if (text.startsWith("call ")) {
+  if (/^(call|hold) /.test(text)) {
     const verdict = await pi.callTool("bash", { command: text.slice(5) });
     say({ verdict: verdict ?? "allowed" });
+    if (text.startsWith("hold ")) await pi.until(() => mayGoOn);
     await pi.answerWith(verdict ? `blocked: ${verdict.reason}` : "done");
   } else if (text.startsWith("send ")) {
     const result = await pi.tool("relay_send", { text: text.slice(5) }).catch((error) => ({ error: String(error.message) }));
@@ -67,6 +70,11 @@ for await (const line of createInterface({ input: process.stdin })) {
     if (text.startsWith("call ")) say({ verdict: (await pi.callTool("bash", { command: text.slice(5) })) ?? "allowed" });
     await pi.answerWith(`In the terminal: ${text}`);
     await pi.endRun();
+  }
+  if (verb === "abort") pi.ctx.abort();
+  if (verb === "go") {
+    mayGoOn = true;
+    pi.happened();
   }
   if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
   if (verb === "quit") break;
