@@ -161,6 +161,19 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
 
   func status(of session: String) async throws(WireError) -> String { "status of \(session)" }
   func approvals(of session: String) async throws(WireError) -> String { "approvals of \(session)" }
+
+  func sessions(page: Int, seenBy caller: ExtensionCaller) async throws(WireError) -> String {
+    caller.isTerminal ? "page \(page) for \(caller.session)" : "only \(caller.session)"
+  }
+
+  func findings() async -> String { "findings" }
+
+  func sendFileToFollowers(_ path: String, caption: String?, of session: String) async throws(WireError) -> String {
+    "sent \(path) of \(session)"
+  }
+
+  func disconnect(_ session: String) async throws(WireError) -> String { "disconnected \(session)" }
+  func detach(_ session: String, reason: String?) async { note("detach \(session) \(reason ?? "nil")") }
 }
 
 /// A server in a folder of its own, with the daemon's part played by the test.

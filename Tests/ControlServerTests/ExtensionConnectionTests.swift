@@ -107,6 +107,42 @@ import Testing
     }
   }
 
+  @Test func `the person at a terminal is answered in words`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      stage.extensions.attachedProcesses.withLock { $0 = [getpid()] }
+      let pi = try stage.connect()
+      #expect(try await pi.request(TerminalSessions(page: 2), within: nil).text == "page 2 for s1")
+      #expect(try await pi.request(TerminalDoctor(), within: nil).text == "findings")
+      #expect(try await pi.request(TerminalSendFile(path: "a.md"), within: nil).text == "sent a.md of s1")
+      #expect(try await pi.request(TerminalDisconnect(), within: nil).text == "disconnected s1")
+      _ = try await pi.request(SessionDetach(reason: "quit"), within: nil)
+      #expect(stage.extensions.asked.withLock { $0 } == ["detach s1 quit"])
+      pi.close()
+    }
+  }
+
+  @Test func `an agent, and a program that it starts, is no person at a terminal`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      #expect(try await agent.request(TerminalSessions(), within: nil).text == "only s1")
+      func expectRefusal(_ request: some WireRequest) async {
+        await #expect {
+          _ = try await agent.request(request, within: nil)
+        } throws: {
+          "\($0)".contains("is only for pi in a terminal")
+        }
+      }
+      await expectRefusal(TerminalDoctor())
+      await expectRefusal(TerminalSendFile(path: "a.md"))
+      await expectRefusal(TerminalDisconnect())
+      await expectRefusal(SessionDetach(reason: "quit"))
+      #expect(stage.extensions.asked.withLock { $0 }.isEmpty)
+      agent.close()
+    }
+  }
+
   @Test func `requests of an extension are not for programs outside`() async throws {
     try await ControlStage.running { stage in
       let program = try stage.connect()

@@ -102,6 +102,11 @@ package final class ControlServer: Sendable {
     let number = connections.withLock { $0.add(peer) }
     let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
     let approvals = WithdrawableRequests()
+    let caller = client.agentSession.map { session in
+      ExtensionCaller(
+        session: session,
+        isTerminal: Self.process(at: connection).map { handlers.attachments.wasAttached($0) } ?? false)
+    }
     do {
       try peer.start()
       for await request in peer.requests {
@@ -114,8 +119,8 @@ package final class ControlServer: Sendable {
           break
         }
         guard client.takes(request) else { continue }
-        if let session = client.agentSession, ExtensionRequests.methods.contains(request.method) {
-          answer(request, of: session, approvals)
+        if let caller, ExtensionRequests.methods.contains(request.method) {
+          answer(request, of: caller, approvals)
         } else {
           await requests.answer(request, of: client)
         }
@@ -129,9 +134,9 @@ package final class ControlServer: Sendable {
   }
 
   /// Answers a request of an extension beside those that follow, since an approval waits for a person.
-  private func answer(_ request: IncomingRequest, of session: String, _ approvals: WithdrawableRequests) {
+  private func answer(_ request: IncomingRequest, of caller: ExtensionCaller, _ approvals: WithdrawableRequests) {
     let answer: @Sendable () async -> Void = { [handlers] in
-      await ExtensionRequests(handlers.extensions).answer(request, of: session)
+      await ExtensionRequests(handlers.extensions).answer(request, of: caller)
     }
     switch request.method {
     case ExtensionWithdraw.method:

@@ -77,6 +77,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     pi.happened();
   }
   if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
+  if (verb === "relay") await pi.runCommand("relay", text);
   if (verb === "quit") break;
 }
 await pi.emit("session_shutdown", { reason: "quit" });
