@@ -65,6 +65,7 @@ install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/libexec/pi-relay/extension/lib
 	install -m 644 extension/{package.json,index.js} $(PREFIX)/libexec/pi-relay/extension/
 	install -m 644 extension/lib/*.js $(PREFIX)/libexec/pi-relay/extension/lib/
+	install -D -m 644 -t $(PREFIX)/libexec/pi-relay/extension/skills/relay extension/skills/relay/SKILL.md
 	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
 
 uninstall: ## remove what install put there

@@ -211,7 +211,8 @@ let package = Package(
     .target(
       name: "ProgramSessions",
       dependencies: [
-        "AgentExtension", "AgentRuntime", "AgentSessions", "CLinux", "ConversationSessions", "Conversations",
+        "AgentExtension", "AgentRuntime", "AgentSessions", "CLinux", "ChatCommands", "ConversationSessions",
+        "Conversations",
         "MessageDelivery",
         "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
         "RelayStore", "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
@@ -250,8 +251,9 @@ let package = Package(
       name: "RelayDaemon",
       dependencies: [
         "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "Bridge", "BridgeProtocol",
-        "CLinux", "ContentServices", "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC", "PluginRuntime",
-        "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "CLinux", "ChatCommands", "ContentServices", "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC",
+        "PluginRuntime", "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "ToolApprovals",
         .product(name: "Logging", package: "swift-log"),
       ],

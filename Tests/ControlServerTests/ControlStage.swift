@@ -107,6 +107,9 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
   let asked = Locked<[String]>([])
   let attachedProcesses = Locked<Set<Int32>>([])
   let approvals = Mailbox<Bool>()
+  /// Calls that wait for an approval, and those that do so no longer because nobody waits for the answer.
+  let waitingCalls = Mailbox<String>()
+  let withdrawnCalls = Mailbox<String>()
 
   private func note(_ text: String) { asked.withLock { $0.append(text) } }
 
@@ -150,12 +153,27 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
   }
 
   func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply {
+    waitingCalls.post(call.call)
     let allows = await approvals.next() ?? false
+    if Task.isCancelled { withdrawnCalls.post(call.call) }
     return ExtensionApprove.Reply(decision: allows ? .allow : .deny, reason: allows ? nil : "no")
   }
 
   func status(of session: String) async throws(WireError) -> String { "status of \(session)" }
   func approvals(of session: String) async throws(WireError) -> String { "approvals of \(session)" }
+
+  func sessions(page: Int, seenBy caller: ExtensionCaller) async throws(WireError) -> String {
+    caller.isTerminal ? "page \(page) for \(caller.session)" : "only \(caller.session)"
+  }
+
+  func findings() async -> String { "findings" }
+
+  func sendFileToFollowers(_ path: String, caption: String?, of session: String) async throws(WireError) -> String {
+    "sent \(path) of \(session)"
+  }
+
+  func disconnect(_ session: String) async throws(WireError) -> String { "disconnected \(session)" }
+  func detach(_ session: String, reason: String?) async { note("detach \(session) \(reason ?? "nil")") }
 }
 
 /// A server in a folder of its own, with the daemon's part played by the test.

@@ -74,6 +74,75 @@ import Testing
     }
   }
 
+  @Test func `a call that is withdrawn is denied, and no other`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      async let first = agent.request(ExtensionApprove(call: "c1", tool: "bash", input: .null), within: nil)
+      #expect(await stage.extensions.waitingCalls.next() == "c1")
+      // The first request of a connection has the id 1.
+      _ = try await agent.request(ExtensionWithdraw(request: .integer(7)), within: nil)
+      #expect(stage.extensions.withdrawnCalls.isEmpty)
+      _ = try await agent.request(ExtensionWithdraw(request: .integer(1)), within: nil)
+      #expect(await stage.extensions.withdrawnCalls.next() == "c1")
+      #expect(try await first.decision == .deny)
+      async let second = agent.request(ExtensionApprove(call: "c2", tool: "bash", input: .null), within: nil)
+      _ = try await agent.request(ExtensionWithdraw(request: .integer(1)), within: nil)
+      stage.extensions.approvals.post(true)
+      #expect(try await second.decision == .allow)
+      agent.close()
+    }
+  }
+
+  @Test func `a call is withdrawn with its connection`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      async let verdict = agent.request(ExtensionApprove(call: "c", tool: "bash", input: .null), within: nil)
+      #expect(await stage.extensions.waitingCalls.next() == "c")
+      agent.close()
+      #expect(await stage.extensions.withdrawnCalls.next() == "c")
+      let answer = try? await verdict
+      #expect(answer == nil)
+    }
+  }
+
+  @Test func `the person at a terminal is answered in words`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      stage.extensions.attachedProcesses.withLock { $0 = [getpid()] }
+      let pi = try stage.connect()
+      #expect(try await pi.request(TerminalSessions(page: 2), within: nil).text == "page 2 for s1")
+      #expect(try await pi.request(TerminalDoctor(), within: nil).text == "findings")
+      #expect(try await pi.request(TerminalSendFile(path: "a.md"), within: nil).text == "sent a.md of s1")
+      #expect(try await pi.request(TerminalDisconnect(), within: nil).text == "disconnected s1")
+      _ = try await pi.request(SessionDetach(reason: "quit"), within: nil)
+      #expect(stage.extensions.asked.withLock { $0 } == ["detach s1 quit"])
+      pi.close()
+    }
+  }
+
+  @Test func `an agent, and a program that it starts, is no person at a terminal`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      #expect(try await agent.request(TerminalSessions(), within: nil).text == "only s1")
+      func expectRefusal(_ request: some WireRequest) async {
+        await #expect {
+          _ = try await agent.request(request, within: nil)
+        } throws: {
+          "\($0)".contains("is only for pi in a terminal")
+        }
+      }
+      await expectRefusal(TerminalDoctor())
+      await expectRefusal(TerminalSendFile(path: "a.md"))
+      await expectRefusal(TerminalDisconnect())
+      await expectRefusal(SessionDetach(reason: "quit"))
+      #expect(stage.extensions.asked.withLock { $0 }.isEmpty)
+      agent.close()
+    }
+  }
+
   @Test func `requests of an extension are not for programs outside`() async throws {
     try await ControlStage.running { stage in
       let program = try stage.connect()

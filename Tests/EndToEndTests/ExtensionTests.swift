@@ -1,7 +1,9 @@
+import ControlServer
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
 import RelayHome
+import RelayModel
 import RelayTransport
 import RelayWire
 import TestSupport
@@ -54,12 +56,12 @@ extension EndToEnd.Sessions {
 
     /// Runs `body` with a pi that has joined and that the conversation has chosen.
     private func run(
-      approvals: String = "", _ body: (RelayFixture, Pi) async throws -> Void
+      approvals: String = "", capabilities: Capabilities = FakeMessenger.withButtons,
+      _ body: (RelayFixture, Pi) async throws -> Void
     ) async throws {
       let node = try #require(node)
-      try await RelayFixture.run(
-        config: RelayFixture.defaultConfig + "\n" + approvals, capabilities: FakeMessenger.withButtons
-      ) { relay in
+      try await RelayFixture.run(config: RelayFixture.defaultConfig + "\n" + approvals, capabilities: capabilities) {
+        relay in
         let pi = try Pi(relay, node: node)
         do {
           try pi.tell("start")
@@ -157,6 +159,18 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a run that is stopped in the terminal takes its approval back`() async throws {
+      try await run(approvals: Self.rules) { relay, pi in
+        try await relay.messenger.say("hold git push", id: "1")
+        _ = await question(relay)
+        try pi.tell("abort")
+        await relay.messenger.waitForText("denied: the agent no longer waits")
+        await pi.wait(for: "the run was stopped")
+        try pi.tell("go on")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+      }
+    }
+
     @Test func `a question of the model is answered in the chat, and the terminal is told`() async throws {
       try await run { relay, pi in
         try await relay.messenger.say("ask which colour?", id: "1")
@@ -176,6 +190,79 @@ extension EndToEnd.Sessions {
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         await relay.messenger.waitForText("The model heard: red")
         #expect(await relay.messenger.questions.isEmpty)
+      }
+    }
+
+    @Test func `the terminal's disconnect takes the session away from its chats`() async throws {
+      try await run(approvals: Self.rules) { relay, pi in
+        try await relay.messenger.say("hold git push", id: "1")
+        _ = await question(relay)
+        try await relay.messenger.say("later", id: "2")
+        await relay.messenger.waitForText("Queued")
+        try pi.tell("relay disconnect")
+        await pi.wait(for: "It was taken away from 1 chat.")
+        await relay.messenger.waitForText("was disconnected in its terminal. Your next message starts another.")
+        // The call is denied, and the message that waited is not run when the terminal is connected again.
+        await pi.wait(for: #""block":true"#)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .stopped)
+        try await relay.messenger.say("anybody here?", id: "3")
+        #expect(await relay.messenger.waitForOutcome(of: "3") == .answered)
+        try pi.tell("relay sessions")
+        await pi.wait(for: #"{"notice":"pi-relay: disconnected with /relay disconnect"}"#)
+        try pi.tell("relay connect")
+        await pi.wait(for: "connected to")
+        try pi.tell("relay disconnect")
+        await pi.wait(for: "No chat followed it.")
+      }
+    }
+
+    @Test func `chats hear at once that pi has ended, and lists show it`() async throws {
+      try await run { relay, pi in
+        try pi.tell("quit")
+        await relay.messenger.waitForText("pi in the terminal has ended")
+        try await relay.messenger.say("/sessions", id: "1")
+        await relay.messenger.waitForText("— ended in its terminal")
+        #expect(try await relay.status().sessions.map(\.terminal) == [.ended])
+      }
+    }
+
+    @Test func `the terminal lists the sessions that everybody sees`() async throws {
+      let conversations = "      conversations: {c9: {use: assistant}}"
+      try await run(approvals: conversations) { relay, pi in
+        try await relay.messenger.say("private words", id: "1", in: "c9")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        try await relay.messenger.say("/new", id: "2", in: "c2")
+        _ = await relay.messenger.waitForOutcome(of: "2")
+        #expect(try await relay.status().sessions.count == 3)
+        try pi.tell("relay sessions")
+        await pi.wait(for: #"{"notice":"Sessions (2):\n1. "#)
+        await pi.wait(for: "← here")
+      }
+    }
+
+    @Test func `the terminal's doctor tells the findings of the daemon`() async throws {
+      try await run(approvals: Self.rules) { _, pi in
+        try pi.tell("relay doctor")
+        await pi.wait(for: "✔ approvals: on, with 1 rule(s)")
+        await pi.wait(for: "✔ plugin fake/default: running")
+      }
+    }
+
+    @Test func `a file of the terminal reaches the chats that follow, and no file outside of its folder`() async throws
+    {
+      var capabilities = FakeMessenger.withButtons
+      capabilities.maximumFileBytes = 1000
+      try await run(capabilities: capabilities) { relay, pi in
+        _ = try relay.scratch.write("plan.md", "# Plan")
+        try pi.tell("relay send-file plan.md our plan")
+        await pi.wait(for: #"{"notice":"Sent plan.md to 1 chat."}"#)
+        await relay.messenger.waitForText("our plan[plan.md, 6 bytes]")
+        try pi.tell("relay send-file ../../etc/passwd")
+        await pi.wait(for: #"{"notice":"pi-relay: "#)
+        try await relay.messenger.say("/disconnect", id: "1")
+        await relay.messenger.waitForText("You no longer talk to")
+        try pi.tell("relay send-file plan.md")
+        await pi.wait(for: "no chat follows this session")
       }
     }
 

@@ -272,7 +272,7 @@ test("pi's own commands are carried out or refused by name; any other text with 
 test("a chat cannot use the commands of the person at the terminal", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
-  for (const message of ["/relay untrust discord 1", "/relay", "/relay:1 disconnect", "/pidash stop"]) {
+  for (const message of ["/relay send-file a.md", "/relay", "/relay:1 disconnect", "/pidash stop"]) {
     assert.match((await daemon.command({ type: "prompt", message })).error, /works only in pi's own terminal/);
   }
   assert.deepEqual([pi.sent, pi.programs], [[], []]);

@@ -92,7 +92,7 @@ test("a stopped link says at once that there will be no connection", async (t) =
 test("the daemon is told why a session ends before its stream does", async (t) => {
   const one = scene(t);
   const happened = [];
-  const named = (name) => ({ end: () => happened.push(`end of ${name}`), close() {}, notify: (method) => happened.push(method) });
+  const named = (name) => ({ end: () => happened.push(`end of ${name}`), close() {}, tell: (method) => happened.push(method) });
   const link = new DaemonLink(one.path, { clock: one.clock, random: () => 0.5 }, {
     greet: async (dial) => {
       await dial(() => named("stream"));

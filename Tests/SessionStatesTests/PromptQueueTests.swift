@@ -63,7 +63,7 @@ import Testing
   @Test func `only the messages of an instance that is gone are dropped`() {
     var queue = queue(prompt("1", instance: "terminal/1"), prompt("2"), prompt("3", instance: "terminal/1"))
     queue.enqueue(PromptQueue.Compaction(instructions: nil) { _ in })
-    #expect(queue.removeAll(of: "terminal/1").map(\.key.id) == ["1", "3"])
+    #expect(queue.removeAll { $0.instance == "terminal/1" }.map(\.key.id) == ["1", "3"])
     #expect(queue.keys.map(\.id) == ["2"] && queue.count == 2 && queue.hasCompaction)
   }
 }

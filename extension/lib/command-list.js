@@ -5,14 +5,12 @@
 const words = {
   relay: {
     status: "how this session is connected",
-    connect: "connect again; with a messenger: pair a chat with this session",
+    connect: "connect again",
     disconnect: "take this session away from all chats",
     reconnect: "close the connection and make it anew",
     doctor: "look for problems",
     approvals: "the last decisions about tool calls",
-    sessions: "the sessions of the daemon",
-    trusted: "the people whom this machine trusts",
-    untrust: "trust a person no longer: MESSENGER USER",
+    sessions: "the sessions of the daemon: [PAGE]",
     "send-file": "send a file to the chats that follow: PATH [CAPTION]",
     restart: "stop pi-relayd and start it again",
     settings: "the settings, and where they come from",

@@ -80,7 +80,7 @@ export class DaemonLink {
    * @param {{ method: string, params: object }} [farewell] is written before any connection ends
    */
   stop(reason, farewell) {
-    if (farewell) this.#requests?.notify(farewell.method, farewell.params);
+    if (farewell) this.#requests?.tell(farewell.method, farewell.params);
     this.#leave(reason);
     this.#set("stopped", reason);
     for (const finish of [...this.#awaited]) finish(false);

@@ -66,17 +66,11 @@ export class PersonCommands {
     switch (verb) {
       case "status": return `${this.#localStatus()}${await this.#ifConnected("relay.status")}`;
       case "connect":
-        if (rest.length === 0) return this.#reconnect();
-        return this.#ask("relay.connect", { messenger: rest[0], name: rest.slice(1).join(" ") || undefined });
-      case "disconnect": return this.#disconnect();
       case "reconnect": return this.#reconnect();
+      case "disconnect": return this.#disconnect();
       case "doctor": return `${this.#findings()}${await this.#ifConnected("relay.doctor")}`;
-      case "approvals":
-      case "sessions":
-      case "trusted": return this.#ask(`relay.${verb}`, {});
-      case "untrust":
-        if (rest.length !== 2) throw new Error("write: /relay untrust MESSENGER USER");
-        return this.#ask("relay.untrust", { messenger: rest[0], user: rest[1] });
+      case "approvals": return this.#ask("relay.approvals", {});
+      case "sessions": return this.#ask("relay.sessions", { page: Number.parseInt(rest[0] ?? "", 10) || undefined });
       case "send-file": return this.#sendFile(line.slice(verb.length).trim());
       case "restart": return this.#restart();
       case "settings": return this.#session.settings.text;

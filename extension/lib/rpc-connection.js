@@ -69,11 +69,11 @@ export class RpcConnection {
     return new Promise((resolve, reject) => {
       const withdraw = () => {
         this.#settle(id)?.reject(new Withdrawn("withdrawn"));
-        this.notify("extension.withdraw", { request: id });
+        this.tell("extension.withdraw", { request: id });
       };
       const expire = () => {
         this.#settle(id)?.reject(new NoAnswer("the daemon did not answer in time"));
-        this.notify("extension.withdraw", { request: id });
+        this.tell("extension.withdraw", { request: id });
       };
       const cancelTimer = milliseconds === undefined ? undefined : this.#clock.after(milliseconds, expire);
       signal?.addEventListener("abort", withdraw, { once: true });
@@ -88,9 +88,13 @@ export class RpcConnection {
     });
   }
 
-  /** @param {string} method @param {object} params */
-  notify(method, params) {
-    this.#send({ method, params });
+  /**
+   * Sends a request whose answer nobody waits for.
+   * @param {string} method
+   * @param {object} params
+   */
+  tell(method, params) {
+    this.#send({ id: (lastId += 1), method, params });
   }
 
   /** @param {string} reason */

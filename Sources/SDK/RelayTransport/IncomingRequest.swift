@@ -4,7 +4,7 @@ import Synchronization
 /// A request of the other side. Must be answered once, by `reply` or `fail`; forgetting it answers an internal error.
 package final class IncomingRequest: Sendable {
   package let method: String
-  private let id: RequestID
+  package let id: RequestID
   private let line: [UInt8]
   private let peer: JSONRPCConnection
   private let answered = Atomic<Bool>(false)

@@ -150,6 +150,17 @@ package struct ExtensionApprove: WireRequest, Equatable {
   }
 }
 
+/// Takes back a request of the same connection, whose answer nobody waits for any more: a call that waits for a person's
+/// approval is denied. A request that waits for nobody goes on.
+package struct ExtensionWithdraw: WireRequest, Equatable {
+  package static let method = "extension.withdraw"
+  package typealias Reply = Empty
+  /// The id of the request.
+  package var request: RequestID
+
+  package init(request: RequestID) { self.request = request }
+}
+
 /// The state of the agent's own session, in words for the person at the terminal.
 package struct ExtensionStatus: WireRequest, Equatable {
   package static let method = "relay.status"
@@ -168,4 +179,54 @@ package struct ExtensionApprovals: WireRequest, Equatable {
   package static let method = "relay.approvals"
   package typealias Reply = ExtensionStatus.Reply
   package init() {}
+}
+
+/// The sessions of the daemon, in words. Only pi in a terminal is told of others than its own.
+package struct TerminalSessions: WireRequest, Equatable {
+  package static let method = "relay.sessions"
+  package typealias Reply = ExtensionStatus.Reply
+  /// From 1.
+  package var page: Int?
+
+  package init(page: Int? = nil) { self.page = page }
+}
+
+// The following requests are only for pi in a terminal itself, where a person makes them.
+
+/// The findings of the running daemon, in words.
+package struct TerminalDoctor: WireRequest, Equatable {
+  package static let method = "relay.doctor"
+  package typealias Reply = ExtensionStatus.Reply
+  package init() {}
+}
+
+/// Sends a file of the session's directory to the chats that follow it.
+package struct TerminalSendFile: WireRequest, Equatable {
+  package static let method = "relay.sendFile"
+  package typealias Reply = ExtensionStatus.Reply
+  /// Relative to the session's directory.
+  package var path: String
+  package var caption: String?
+
+  package init(path: String, caption: String? = nil) {
+    self.path = path
+    self.caption = caption
+  }
+}
+
+/// Takes the session away from all chats.
+package struct TerminalDisconnect: WireRequest, Equatable {
+  package static let method = "relay.disconnect"
+  package typealias Reply = ExtensionStatus.Reply
+  package init() {}
+}
+
+/// The last request of a connection: the person ends or leaves the session.
+package struct SessionDetach: WireRequest, Equatable {
+  package static let method = "session.detach"
+  package typealias Reply = Empty
+  /// `disconnect`, or pi's own word: `quit`; `new`, `resume`, `fork` where the terminal turns to another session; `reload`.
+  package var reason: String?
+
+  package init(reason: String? = nil) { self.reason = reason }
 }

@@ -1,6 +1,19 @@
 package import RelayTransport
 package import RelayWire
 
+/// A process that makes requests of an extension.
+package struct ExtensionCaller: Sendable, Equatable {
+  /// The session whose agent the process is, or descends from.
+  package let session: String
+  /// The process is pi in a person's terminal, and none that pi has started.
+  package let isTerminal: Bool
+
+  package init(session: String, isTerminal: Bool) {
+    self.session = session
+    self.isTerminal = isTerminal
+  }
+}
+
 /// The daemon as an agent's extension knows it. Every call is about one session, whose agent the caller was seen to be.
 package protocol ExtensionHost: Sendable {
   func greeting(of session: String) async throws(WireError) -> ExtensionHello.Reply
@@ -11,6 +24,15 @@ package protocol ExtensionHost: Sendable {
   func approve(_ call: ExtensionApprove, of session: String) async -> ExtensionApprove.Reply
   func status(of session: String) async throws(WireError) -> String
   func approvals(of session: String) async throws(WireError) -> String
+
+  // Each of the following answers in words for the person at the terminal.
+
+  func sessions(page: Int, seenBy caller: ExtensionCaller) async throws(WireError) -> String
+  func findings() async -> String
+  func sendFileToFollowers(_ path: String, caption: String?, of session: String) async throws(WireError) -> String
+  func disconnect(_ session: String) async throws(WireError) -> String
+  /// The terminal leaves the session.
+  func detach(_ session: String, reason: String?) async
 }
 
 /// Answers the requests of the extensions that agents run with: each is a case of `answer`.
@@ -24,14 +46,23 @@ package struct ExtensionRequests: Sendable {
   package init(_ host: any ExtensionHost) { self.host = host }
 
   /// Requests that an agent may make.
-  package static let methods: Set<String> = [
+  package static let methods = methodsOfTerminals.union([
     ExtensionHello.method, ExtensionSend.method, ExtensionSendFile.method, ExtensionSpawn.method,
-    ExtensionApprove.method, ExtensionStatus.method, ExtensionApprovals.method,
+    ExtensionApprove.method, ExtensionWithdraw.method, ExtensionStatus.method, ExtensionApprovals.method,
+    TerminalSessions.method,
+  ])
+
+  /// Requests of a person: a program that the agent has started may not make them.
+  private static let methodsOfTerminals: Set<String> = [
+    TerminalDoctor.method, TerminalSendFile.method, TerminalDisconnect.method, SessionDetach.method,
   ]
 
-  /// - Parameter session: that of the agent in which the extension runs.
-  package func answer(_ request: IncomingRequest, of session: String) async {
+  package func answer(_ request: IncomingRequest, of caller: ExtensionCaller) async {
+    let session = caller.session
     do throws(WireError) {
+      guard caller.isTerminal || !Self.methodsOfTerminals.contains(request.method) else {
+        throw WireError(.forbidden, "\(request.method) is only for pi in a terminal, by /relay")
+      }
       switch request.method {
       case ExtensionHello.method:
         let named = try request.params(ExtensionHello.self).session
@@ -54,6 +85,19 @@ package struct ExtensionRequests: Sendable {
       case ExtensionStatus.method: request.reply(ExtensionStatus.Reply(text: try await host.status(of: session)))
       case ExtensionApprovals.method:
         request.reply(ExtensionApprovals.Reply(text: try await host.approvals(of: session)))
+      case TerminalSessions.method:
+        let page = try request.params(TerminalSessions.self).page ?? 1
+        request.reply(ExtensionStatus.Reply(text: try await host.sessions(page: page, seenBy: caller)))
+      case TerminalDoctor.method: request.reply(ExtensionStatus.Reply(text: await host.findings()))
+      case TerminalSendFile.method:
+        let file = try request.params(TerminalSendFile.self)
+        let text = try await host.sendFileToFollowers(file.path, caption: file.caption, of: session)
+        request.reply(ExtensionStatus.Reply(text: text))
+      case TerminalDisconnect.method:
+        request.reply(ExtensionStatus.Reply(text: try await host.disconnect(session)))
+      case SessionDetach.method:
+        await host.detach(session, reason: try request.params(SessionDetach.self).reason)
+        request.reply(Empty())
       default: throw WireError(.methodNotFound, "there is no method \(request.method)")
       }
     } catch {

@@ -5,7 +5,7 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayModel
 internal import RelayTransport
-internal import SessionStates
+package import SessionStates
 
 /// A pi that a person runs in a terminal, and its connection to the daemon.
 package struct AttachedAgent: Sendable {
@@ -48,11 +48,28 @@ extension Session {
   /// How long pi may be away before people are told.
   private static let absenceLimit: Duration = .seconds(60)
 
-  /// pi in the terminal has left: a restart of it is none of people's business.
+  /// The connection of pi in the terminal has ended: a restart of pi is none of people's business.
   func noteAbsence() {
-    let absence = terminal.left()
-    taskScope.add(on: EventLoop.shared) { [self, timeSource = dependencies.timeSource] in
-      if await timeSource.sleep(for: Self.absenceLimit) { await tellOfAbsence(absence) }
+    switch terminal.left() {
+    case .farewell(let farewell): tell(of: farewell)
+    case .absence(let absence):
+      taskScope.add(on: EventLoop.shared) { [self, timeSource = dependencies.timeSource] in
+        if await timeSource.sleep(for: Self.absenceLimit) { await tellOfAbsence(absence) }
+      }
+    }
+  }
+
+  /// The person at the terminal ends or leaves the session.
+  package func takeFarewell(_ farewell: TerminalPresence.Farewell) {
+    if terminal.says(farewell) { tell(of: farewell) }
+  }
+
+  private func tell(of farewell: TerminalPresence.Farewell) {
+    guard phase.isOpen else { return }
+    switch farewell {
+    case .ended: emit(.notice("🔌 pi in the terminal has ended. Messages wait until it is back in this session."))
+    case .disconnected:
+      emit(.notice("🔌 The session was disconnected in its terminal. Messages wait until it is connected again."))
     }
   }
 

@@ -4,7 +4,7 @@ internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
-internal import RelayModel
+package import RelayModel
 internal import RelayWire
 package import SessionStates
 
@@ -97,13 +97,24 @@ extension Session {
     if !phase.isFinished { await withCheckedContinuation { workWaiters.append($0) } }
   }
 
-  /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
-  package func drop(instance: String) async {
-    for var prompt in queue.removeAll(of: instance) {
-      guard let end = prompt.abort() else { continue }
+  /// Drops the messages of these conversations that wait.
+  ///
+  /// - Returns: their number.
+  package func drop(from isMeant: (ConversationKey) -> Bool) async -> Int {
+    let ends = queue.removeAll(from: isMeant).compactMap { prompt in
+      var prompt = prompt
+      return prompt.abort()
+    }
+    for end in ends {
       await store(end)
       emit(.messageDropped(end))
     }
+    return ends.count
+  }
+
+  /// The messages of an instance that will not be back: nobody is left to say what is to become of them.
+  package func drop(instance: String) async {
+    _ = await drop { $0.instance == instance }
     guard current.run?.prompt.key.conversation.instance == instance, questions.awaitsDecision else { return }
     current.run?.prompt.life.take(.aborted)
     questions.withdrawAllOwn("the terminal that was asked is gone")

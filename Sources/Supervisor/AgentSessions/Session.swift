@@ -79,7 +79,8 @@ package actor Session {
       id: id, name: name, directory: directory, activity: agent.activity,
       model: model.shown ?? model.chosen ?? pi.model, pid: connection?.process.pid, queued: queue.count,
       openDialogs: questions.count, sessionFile: agent.facts.state?.sessionFile, restarts: agent.facts.restarts,
-      isDemo: agent.facts.program?.isDemo ?? false)
+      isDemo: agent.facts.program?.isDemo ?? false,
+      terminal: isAttached ? terminal.status(isConnected: connection != nil) : nil)
   }
 
   var record: SessionRecord {

@@ -46,7 +46,7 @@ package struct SessionListing: Sendable {
       SessionStatus(
         id: record.id, name: record.name, directory: record.directory, activity: .asleep,
         model: record.shownModel ?? record.model ?? configuredModel, queued: 0, openDialogs: 0, restarts: 0,
-        isDemo: false)
+        isDemo: false, terminal: record.isAttached ? .away : nil)
     }
   }
 }

@@ -21,8 +21,10 @@ package struct SessionMenu {
   ///   - current: the session that the conversation talks to.
   ///   - page: from 1.
   ///   - limits: of the messenger's buttons; nil where it has none.
+  ///   - command: the one that shows another page.
   package init(
-    sessions: [SessionStatus], beginsByWriting: Bool = true, current: String?, page: Int, limits: ButtonLimits?
+    sessions: [SessionStatus], beginsByWriting: Bool = true, current: String?, page: Int, limits: ButtonLimits?,
+    command: String = "/sessions"
   ) {
     isEmpty = sessions.isEmpty
     guard !sessions.isEmpty else {
@@ -37,7 +39,7 @@ package struct SessionMenu {
     let page = min(max(page, 1), pages)
     let shown = sessions.enumerated().dropFirst((page - 1) * size).prefix(size)
     let title = "Sessions (\(sessions.count))" + (pages > 1 ? ", page \(page) of \(pages)" : "") + ":"
-    let more = page < pages ? ["/sessions \(page + 1) shows more."] : []
+    let more = page < pages ? ["\(command) \(page + 1) shows more."] : []
     text = ([title] + shown.map { lines[$0.offset] } + more).joined(separator: "\n")
     buttons = limits.map { limits in
       let all = shown.map { Self.button($0.element, current, limits) }

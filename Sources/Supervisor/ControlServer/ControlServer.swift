@@ -101,6 +101,12 @@ package final class ControlServer: Sendable {
     let peer = JSONRPCConnection(input: connection, output: writer, clock: clock, answersUnreadable: true)
     let number = connections.withLock { $0.add(peer) }
     let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
+    let approvals = WithdrawableRequests()
+    let caller = client.agentSession.map { session in
+      ExtensionCaller(
+        session: session,
+        isTerminal: Self.process(at: connection).map { handlers.attachments.wasAttached($0) } ?? false)
+    }
     do {
       try peer.start()
       for await request in peer.requests {
@@ -113,9 +119,8 @@ package final class ControlServer: Sendable {
           break
         }
         guard client.takes(request) else { continue }
-        if let session = client.agentSession, ExtensionRequests.methods.contains(request.method) {
-          // At the same time: an approval waits for a person.
-          taskScope.add { [handlers] in await ExtensionRequests(handlers.extensions).answer(request, of: session) }
+        if let caller, ExtensionRequests.methods.contains(request.method) {
+          answer(request, of: caller, approvals)
         } else {
           await requests.answer(request, of: client)
         }
@@ -124,6 +129,25 @@ package final class ControlServer: Sendable {
       logger.notice("a control connection failed: \(error)")
     }
     client.close()
+    approvals.withdrawAll()
     connections.withLock { _ = $0.peers.removeValue(forKey: number) }
+  }
+
+  /// Answers a request of an extension beside those that follow, since an approval waits for a person.
+  private func answer(_ request: IncomingRequest, of caller: ExtensionCaller, _ approvals: WithdrawableRequests) {
+    let answer: @Sendable () async -> Void = { [handlers] in
+      await ExtensionRequests(handlers.extensions).answer(request, of: caller)
+    }
+    switch request.method {
+    case ExtensionWithdraw.method:
+      do {
+        approvals.withdraw(try request.params(ExtensionWithdraw.self).request)
+        request.reply(Empty())
+      } catch {
+        request.fail(error)
+      }
+    case ExtensionApprove.method: taskScope.add(approvals.admit(request.id, answer))
+    default: taskScope.add(answer)
+    }
   }
 }

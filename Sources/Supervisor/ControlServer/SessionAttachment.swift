@@ -68,6 +68,13 @@ package protocol SessionAttachments: Sendable {
 }
 
 extension ControlServer {
+  /// The process at the other end of a connection; `nil` where it is not visible from here.
+  static func process(at connection: Int32) -> Int32? {
+    var pid: pid_t = 0
+    var uid: uid_t = 0
+    return relay_peer_credentials(connection, &pid, &uid) == 0 && pid > 0 ? pid : nil
+  }
+
   /// Serves a connection that asks to become that of an agent.
   ///
   /// - Returns: when the connection is not this server's any more.
@@ -75,9 +82,7 @@ extension ControlServer {
     _ request: IncomingRequest, _ peer: JSONRPCConnection, _ descriptor: Int32, isOwner: Bool
   ) async {
     do throws(WireError) {
-      var pid: pid_t = 0
-      var uid: uid_t = 0
-      guard relay_peer_credentials(descriptor, &pid, &uid) == 0, pid > 0 else {
+      guard let pid = Self.process(at: descriptor) else {
         throw WireError(.forbidden, "the process at the other end cannot be inspected")
       }
       // A pi that turns to another session is still known as the agent of the last one.

@@ -119,9 +119,11 @@ package final class SessionBindings: Sendable {
   }
 
   /// The conversation talks to no session from now on.
-  package func unbind(_ key: ConversationKey) async {
-    await storeNoSession(of: key)
-    if subscriptions.session(of: key) != nil {
+  ///
+  /// - Parameter session: only where it talks to this one; `nil`: whichever it is.
+  package func unbind(_ key: ConversationKey, from session: String? = nil) async {
+    await storeNoSession(of: key, from: session)
+    if let watched = subscriptions.session(of: key), session == nil || watched == session {
       subscriptions.drop(key)
       directory[key]?.output.post(.detached)
     }

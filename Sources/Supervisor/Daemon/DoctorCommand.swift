@@ -74,19 +74,7 @@ struct Doctor: AsyncParsableCommand {
     if surroundings.connect() != nil {
       let status = try await surroundings.ask(ControlStatus())
       note(true, "the daemon runs (pid \(status.pid))")
-      for plugin in status.plugins where plugin.state != .disabled {
-        let fine =
-          [.running, .asleep, .unconfigured].contains(plugin.state)
-          && (plugin.state != .running || plugin.problem == nil)
-        note(fine, "plugin \(plugin.name): \(plugin.health)" + (plugin.problem.map { " — \($0)" } ?? ""))
-      }
-      for delivery in status.deliveries ?? [] where delivery.failed > 0 {
-        note(
-          false,
-          "\(delivery.instance): \(delivery.failed) message(s) could not be shown"
-            + (delivery.lastFailure.map { "; the last: \($0)" } ?? ""))
-      }
-      for problem in status.problems { note(false, problem) }
+      for finding in status.findings { note(finding.isGood, finding.text) }
     } else {
       let home = surroundings.home.path
       if let problem = DiskSpace(of: home)?.problem(of: home) { note(false, problem) }

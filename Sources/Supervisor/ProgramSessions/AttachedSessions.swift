@@ -2,6 +2,7 @@ package import AgentExtension
 package import AgentRuntime
 package import AgentSessions
 internal import CLinux
+internal import ChatCommands
 package import ConversationSessions
 internal import Conversations
 package import Logging
@@ -11,6 +12,7 @@ internal import RelayModel
 package import RelayStore
 internal import RelayText
 package import RelayWire
+internal import SessionStates
 
 /// The sessions whose agents people run in terminals: an agent connects, turns to another session, and leaves.
 package final class AttachedSessions: Sendable {
@@ -92,6 +94,43 @@ package final class AttachedSessions: Sendable {
   /// The processes that are or were attached, with their latest sessions. The last connection of one may have ended a moment ago.
   package var processes: [Int32: String] {
     latest.withLock { $0.filter(\.value.isAlive).mapValues(\.session) }
+  }
+
+  // MARK: - The person leaves
+
+  /// Takes a session away from all conversations, and tells them. The messages of theirs that wait are dropped.
+  ///
+  /// - Returns: the number of conversations.
+  package func disconnect(_ id: String) async throws(WireError) -> Int {
+    guard let session = await sessions.session(id) else { throw WireError(.invalidParams, "the session was closed") }
+    let keys: [ConversationKey]
+    do {
+      keys = try await store.conversations(of: id)
+    } catch {
+      throw WireError(.internalError, "the chats of the session could not be read: \(error)")
+    }
+    for key in keys { await bindings.unbind(key, from: id) }
+    _ = await session.drop { keys.contains($0) }
+    let chats = keys.filter { $0 != SessionBindings.main }
+    for key in chats {
+      let next = bindings.beginsByWriting(key) ? "Your next message starts another." : SessionMenu.advice
+      directory.say("The session \(await session.name) was disconnected in its terminal. \(next)", to: key)
+    }
+    return chats.count
+  }
+
+  /// The terminal leaves a session; its connections end.
+  ///
+  /// - Parameter reason: see `SessionDetach`.
+  package func detach(_ id: String, reason: String?) async {
+    let farewell: TerminalPresence.Farewell
+    switch reason {
+    case "disconnect": farewell = .disconnected
+    // Conversations follow to the next session, or pi is back at once.
+    case "new", "resume", "fork", "reload": return
+    default: farewell = .ended
+    }
+    await sessions.awake(id)?.takeFarewell(farewell)
   }
 
   private func moveConversations(from id: String, to session: Session) async {

@@ -13,7 +13,7 @@ package import RelayStore
 package import RelayWire
 
 /// The way from an agent to the person whose message it works on: texts and files that the agent sends by itself, to the
-/// conversation of that message and no other.
+/// conversation of that message and no other. Files that a person at the terminal sends go to all conversations.
 package final class RequesterChannel: Sendable {
   private let store: SQLiteStore
   private let sessions: SessionRegistry
@@ -39,17 +39,49 @@ package final class RequesterChannel: Sendable {
   package func sendFile(_ path: String, caption: String?, from id: String) async throws(WireError) -> String {
     // Before the path is looked at: an agent without a requester learns nothing of files.
     let (key, session) = try await requester(of: id)
+    return try await sendFile(path, caption: caption, in: session.directory, to: key)
+  }
+
+  /// Sends a file of a session's directory to the conversations that talk to the session.
+  ///
+  /// - Returns: the file's name, the number of conversations that it was sent to, and why others do not have it.
+  package func sendFileToFollowers(
+    _ path: String, caption: String?, of id: String
+  ) async throws(WireError) -> (name: String, count: Int, problems: [String]) {
+    guard let session = await sessions.session(id) else { throw WireError(.invalidParams, "the session was closed") }
+    let keys: [ConversationKey]
+    do {
+      keys = try await store.conversations(of: id).filter { directory.conversation($0) != nil }
+    } catch {
+      throw WireError(.internalError, "the chats of the session could not be read: \(error)")
+    }
+    guard !keys.isEmpty else { throw WireError(.unavailable, "no chat follows this session") }
+    var (names, problems): ([String], [WireError]) = ([], [])
+    for key in keys {
+      do {
+        names.append(try await sendFile(path, caption: caption, in: session.directory, to: key))
+      } catch {
+        problems.append(error)
+      }
+    }
+    guard let name = names.first else { throw problems[0] }
+    return (name, names.count, problems.map(\.message))
+  }
+
+  private func sendFile(
+    _ path: String, caption: String?, in folder: String, to key: ConversationKey
+  ) async throws(WireError) -> String {
     guard let link = directory.link(key.instance) else {
-      throw WireError(.unavailable, "the messenger of the requester is not connected now; try again later")
+      throw WireError(.unavailable, "the messenger \(key.instance) is not connected now; try again later")
     }
     guard let maximumBytes = link.capabilities.maximumFileBytes else {
-      throw WireError(.unavailable, "the requester's messenger takes no files")
+      throw WireError(.unavailable, "the messenger \(key.instance) takes no files")
     }
     let copy = "\(link.spoolFolder)/\(UUID().uuidString)"
     let file: WorkspaceFile
     do {
       file = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-        let file = try WorkspaceFile(path, in: session.directory, maximumBytes: maximumBytes)
+        let file = try WorkspaceFile(path, in: folder, maximumBytes: maximumBytes)
         try file.copy(to: copy)
         return file
       }

@@ -2,6 +2,7 @@ internal import AgentExtension
 internal import AgentRuntime
 internal import AgentSessions
 internal import Approvals
+internal import ChatCommands
 internal import ControlServer
 internal import ProgramSessions
 internal import RelayConcurrency
@@ -20,6 +21,8 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   let attachments: AttachedSessions
   let desk: ApprovalDesk
   let store: SQLiteStore
+  /// The state of the daemon.
+  let daemonStatus: @Sendable () async -> DaemonStatus
 
   /// The reasons, in pi's words, for which a terminal turns from one session to another.
   private static let turns: Set<String> = ["new", "resume", "fork"]
@@ -99,4 +102,39 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
       throw WireError(.internalError, "the approvals could not be read: \(error)")
     }
   }
+
+  // MARK: - The person at the terminal
+
+  /// Lists what everybody sees: an assistant's session is not shown to whoever looks over a shoulder.
+  func sessions(page: Int, seenBy caller: ExtensionCaller) async throws(WireError) -> String {
+    let own = try await commands.status(caller.session)
+    let listed =
+      caller.isTerminal ? await AddressableSessions(from: nil, among: sessions.all()).statuses() : [own]
+    return SessionMenu(sessions: listed, current: own.id, page: page, limits: nil, command: "/relay sessions").text
+  }
+
+  func findings() async -> String {
+    let status = await daemonStatus()
+    let settings = await desk.settings
+    let lines = [
+      "✔ pi-relayd \(status.version), pid \(status.pid)",
+      "✔ approvals: \(settings.isEnabled ? "on, with \(settings.rules.count) rule(s)" : "off")",
+    ]
+    return (lines + status.findings.map { "\($0.isGood ? "✔" : "✖") \($0.text)" }).joined(separator: "\n")
+  }
+
+  func sendFileToFollowers(_ path: String, caption: String?, of session: String) async throws(WireError) -> String {
+    let sent = try await requesters.sendFileToFollowers(path, caption: caption, of: session)
+    return (["Sent \(sent.name) to \(Self.chats(sent.count))."] + sent.problems.map { "Not to another: \($0)." })
+      .joined(separator: "\n")
+  }
+
+  func disconnect(_ session: String) async throws(WireError) -> String {
+    let count = try await attachments.disconnect(session)
+    return count == 0 ? "No chat followed it." : "It was taken away from \(Self.chats(count))."
+  }
+
+  func detach(_ session: String, reason: String?) async { await attachments.detach(session, reason: reason) }
+
+  private static func chats(_ count: Int) -> String { count == 1 ? "1 chat" : "\(count) chats" }
 }

@@ -132,7 +132,8 @@ package final class Daemon: Sendable {
     let upgrade = Locked<Upgrade?>(nil)
     let extensions = AgentExtensions(
       machine: config.machine.name ?? Self.hostName, sessions: sessions, commands: router.commands,
-      requesters: router.requesters, attachments: router.attachments, desk: router.approvals, store: store)
+      requesters: router.requesters, attachments: router.attachments, desk: router.approvals, store: store,
+      daemonStatus: { await status.read() })
     let control = try ControlServer(
       home: home,
       handlers: .init(

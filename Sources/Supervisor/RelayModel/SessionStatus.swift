@@ -2,6 +2,9 @@
 package struct SessionStatus: Sendable, Codable, Equatable {
   package enum Activity: String, Sendable, Codable { case asleep, starting, idle, working, compacting }
 
+  /// The presence of a pi that a person runs in a terminal.
+  package enum Terminal: String, Sendable, Codable { case connected, away, ended, disconnected }
+
   package var id: String
   package var name: String
   package var directory: String
@@ -13,10 +16,13 @@ package struct SessionStatus: Sendable, Codable, Equatable {
   package var sessionFile: String?
   package var restarts: Int
   package var isDemo: Bool
+  /// `nil` for a session whose agent the daemon runs.
+  package var terminal: Terminal?
 
   package init(
     id: String, name: String, directory: String, activity: Activity, model: String? = nil, pid: Int32? = nil,
-    queued: Int, openDialogs: Int, sessionFile: String? = nil, restarts: Int, isDemo: Bool
+    queued: Int, openDialogs: Int, sessionFile: String? = nil, restarts: Int, isDemo: Bool,
+    terminal: Terminal? = nil
   ) {
     self.id = id
     self.name = name
@@ -29,10 +35,18 @@ package struct SessionStatus: Sendable, Codable, Equatable {
     self.sessionFile = sessionFile
     self.restarts = restarts
     self.isDemo = isDemo
+    self.terminal = terminal
   }
 
   /// The activity in words, the same wherever people read it.
   package var words: String {
-    activity.rawValue + (queued > 0 ? ", \(queued) waiting" : "")
+    let state =
+      switch terminal {
+      case nil, .connected: activity.rawValue
+      case .away: "not connected"
+      case .ended: "ended in its terminal"
+      case .disconnected: "disconnected in its terminal"
+      }
+    return state + (queued > 0 ? ", \(queued) waiting" : "")
   }
 }

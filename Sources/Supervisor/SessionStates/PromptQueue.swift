@@ -58,11 +58,11 @@ package struct PromptQueue: Sendable {
     return Array(work)
   }
 
-  /// Takes out the messages of one instance of a messenger.
-  package mutating func removeAll(of instance: String) -> [Prompt] {
+  /// Takes out the messages of these conversations.
+  package mutating func removeAll(from isMeant: (ConversationKey) -> Bool) -> [Prompt] {
     var removed: [Prompt] = []
     work.removeAll { one in
-      guard case .prompt(let prompt) = one, prompt.key.conversation.instance == instance else { return false }
+      guard case .prompt(let prompt) = one, isMeant(prompt.key.conversation) else { return false }
       removed.append(prompt)
       return true
     }

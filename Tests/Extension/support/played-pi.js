@@ -11,6 +11,8 @@ activate(pi, { env: process.env, clock: systemClock, random: Math.random, isTerm
 
 const say = (/** @type {object} */ one) => process.stdout.write(`${JSON.stringify(one)}\n`);
 let answered = 0;
+/** A run whose message begins with `hold` goes on after its call when a line says so. */
+let mayGoOn = false;
 
 let notified = 0;
 pi.until(() => {
@@ -42,9 +44,10 @@ async function work(text) {
   while (pi.isIdle) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
   say({ message: text });
-  if (text.startsWith("call ")) {
+  if (/^(call|hold) /.test(text)) {
     const verdict = await pi.callTool("bash", { command: text.slice(5) });
     say({ verdict: verdict ?? "allowed" });
+    if (text.startsWith("hold ")) await pi.until(() => mayGoOn);
     await pi.answerWith(verdict ? `blocked: ${verdict.reason}` : "done");
   } else if (text.startsWith("send ")) {
     const result = await pi.tool("relay_send", { text: text.slice(5) }).catch((error) => ({ error: String(error.message) }));
@@ -70,7 +73,13 @@ for await (const line of createInterface({ input: process.stdin })) {
     await pi.endRun();
   }
   if (verb === "shell") exec(text, (_error, output, errors) => say({ shell: output + errors }));
+  if (verb === "abort") pi.ctx.abort();
+  if (verb === "go") {
+    mayGoOn = true;
+    pi.happened();
+  }
   if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
+  if (verb === "relay") await pi.runCommand("relay", text);
   if (verb === "quit") break;
 }
 await pi.emit("session_shutdown", { reason: "quit" });
