@@ -331,7 +331,7 @@ let package = Package(
       swiftSettings: strict),
     // MARK: Demo agent
     .target(
-      name: "DemoAgent", dependencies: ["RelayConcurrency", "RelayTransport", "RelayWire"],
+      name: "DemoAgent", dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire"],
       path: "Sources/demo-agent/Core",
       swiftSettings: strict),
     .executableTarget(

@@ -154,7 +154,9 @@ extension EndToEnd.Sessions {
       try await RelayFixture.run { relay in
         let session = try await relay.talk()
         let first = Mailbox<String>()
-        async let watched = relay.converse("watch", session.id, "--json") { line, _ in first.post(line) }
+        async let watched = relay.converse("watch", session.id, "--json", "--reconnect-timeout", "0") { line, _ in
+          first.post(line)
+        }
         // It is told nothing of the time before it watches.
         let isSeen = Locked(false)
         async let renamed: Void = {
@@ -170,7 +172,71 @@ extension EndToEnd.Sessions {
         #expect(await relay.stop() == .exited(0))
         let seen = try await watched
         #expect(seen.exit == .exited(1))
-        #expect(seen.errors == ["pi-relayd: the daemon has ended the connection"])
+        #expect(seen.errors.last == "pi-relayd: the daemon has ended the connection, and has not come back")
+      }
+    }
+
+    /// Watches the session, and tells each line of standard output to `lines`.
+    private func watch(_ session: String, _ relay: RelayFixture, _ lines: Lines, _ more: String...) async throws
+      -> Command
+    {
+      try await relay.converse(["watch", session] + more) { line, _ in lines.add(line) }
+    }
+
+    @Test(arguments: RelayFixture.Break.allCases)
+    func `a watch goes on with the next daemon, and repeats nothing`(_ change: RelayFixture.Break) async throws {
+      try await RelayFixture.run(config: "shutdown: {drainSeconds: 0}\n" + RelayFixture.defaultConfig) { relay in
+        let session = try await relay.talk()
+        let lines = Lines()
+        async let watched = watch(session.name, relay, lines)
+        await lines.wait { $0.contains("\(session.name) is idle") }
+        _ = try await relay.ask(ProgramPrompt(session: session.id, text: "/select", id: "p1"))
+        await lines.wait { $0.contains("  2. Green") }
+        // It is the same session under each name.
+        _ = try await relay.ask(SessionRenameRequest(session: session.id, name: "renamed"))
+        try await relay.goThrough(change)
+        let resumed = "renamed is \(change == .upgrade ? "working" : "asleep")"
+        await lines.wait { $0.contains(resumed) }
+        if change == .upgrade {
+          _ = try await relay.ask(SessionAnswerRequest(session: session.id, answer: "2"))
+          await lines.wait { $0.contains("⏹ answered") }
+        } else {
+          // Told by the daemon that stops, otherwise found out afterwards.
+          await lines.wait { $0.contains { $0.hasPrefix("✖ ") } }
+        }
+        _ = try await relay.ask(ProgramPrompt(session: session.id, text: "the next", id: "p2"))
+        await lines.wait { $0.contains { $0.hasPrefix("You wrote: the next") } && $0.last == "⏹ answered" }
+        _ = try await relay.ask(SessionCloseRequest(session: session.id))
+        let seen = try await watched
+        #expect(seen.exit == .exited(0) && seen.errors == ["pi-relayd has stopped or is restarting…"])
+        for once in ["▶ /select", "  2. Green", "▶ the next"] {
+          #expect(seen.output.count { $0 == once } == 1, "\(seen.output)")
+        }
+        let over = seen.output.count { $0.hasPrefix("✖ ") }
+        let isFoundOut = seen.output.contains { $0.hasPrefix("✖ Which colour? (") && $0.hasSuffix("no longer open") }
+        #expect(over == (change == .upgrade ? 0 : 1) && isFoundOut == (change == .kill), "\(seen.output)")
+        #expect(seen.output.contains("✔ Green (a program)") == (change == .upgrade), "\(seen.output)")
+      }
+    }
+
+    @Test func `a watch as JSON says where events may be missing`() async throws {
+      try await RelayFixture.run { relay in
+        let session = try await relay.talk()
+        let lines = Lines()
+        async let watched = watch(session.id, relay, lines, "--json")
+        try await relay.messenger.say("/slow 60", id: "2")
+        await lines.wait { $0.contains { $0.contains(#""event":"text""#) } }
+        try await relay.goThrough(.upgrade)
+        await lines.wait { $0.contains { $0.contains(#""event":"run.ended""#) } }
+        _ = try await relay.ask(SessionCloseRequest(session: session.id))
+        #expect(try await watched.exit == .exited(0))
+        let events = try lines.all.map { try JSONCoding.decode(JSONValue.self, from: Array($0.utf8)) }
+        let kinds = events.compactMap { $0["event"]?.stringValue }
+        #expect(kinds.count { $0 == "watch.resumed" } == 1 && kinds.count { $0 == "run.ended" } == 1, "\(kinds)")
+        let resumed = try #require(events.first { $0["event"] == "watch.resumed" })
+        #expect(resumed["data"]?["session"]?["activity"] == "working", "\(resumed)")
+        let gap = try #require(kinds.firstIndex(of: "watch.resumed"))
+        #expect(kinds[gap...].contains("text"), "\(kinds)")
       }
     }
   }

@@ -146,6 +146,12 @@ package final class RelayFixture: Sendable {
   package func converse(
     _ arguments: String..., answer: @escaping @Sendable (String, (String) -> Void) -> Void
   ) async throws -> Command {
+    try await converse(arguments, answer: answer)
+  }
+
+  package func converse(
+    _ arguments: [String], answer: @escaping @Sendable (String, (String) -> Void) -> Void
+  ) async throws -> Command {
     try await Command.converse(Built.executable("pi-relayd"), arguments, environment: environment, answer)
   }
 

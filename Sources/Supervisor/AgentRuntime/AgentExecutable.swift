@@ -75,7 +75,8 @@ package struct AgentLocator: Sendable {
     guard let demoAgent, access(demoAgent, X_OK) == 0 else {
       throw AgentUnavailable(description: "there is no agent to run: \(reason)")
     }
-    return AgentExecutable(path: demoAgent, version: "demo", takesSessionID: true, isDemo: true, demoReason: reason)
+    return AgentExecutable(
+      path: demoAgent, version: "demo", takesSessionID: true, takesExtensions: true, isDemo: true, demoReason: reason)
   }
 
   /// Asks pi for its models; none means that no key is configured.

@@ -176,19 +176,26 @@ extension Agent {
     keep(asking, "assistant")
     let head: [(String, OrderedJSON)] = [("toolCallId", .string(id)), ("toolName", .string(name))]
     emit(.object([("type", "tool_execution_start")] + head + [("args", .raw(arguments))]))
-    let aborted = await !pause(milliseconds: milliseconds)
-    var content: [OrderedJSON] = [["type": "text", "text": .string(aborted ? "Command aborted" : result)]]
-    if image { content.append(["type": "image", "data": .string(Self.picture), "mimeType": "image/png"]) }
+    let obstacle = await gate?.obstacle(id, tool: name, arguments: arguments)
+    let aborted = obstacle == nil ? await !pause(milliseconds: milliseconds) : Task.isCancelled
+    let failed = aborted || obstacle != nil
+    var content: [OrderedJSON] = [
+      ["type": "text", "text": .string(obstacle ?? (aborted ? "Command aborted" : result))]
+    ]
+    if image, !failed { content.append(["type": "image", "data": .string(Self.picture), "mimeType": "image/png"]) }
     emit(
       .object(
         [("type", "tool_execution_end")] + head
-          + [("result", ["content": .array(content)]), ("isError", .bool(aborted))]))
-    let message = lines.toolResult(id: id, name: name, content: content, failed: aborted)
+          + [("result", ["content": .array(content)]), ("isError", .bool(failed))]))
+    let message = lines.toolResult(id: id, name: name, content: content, failed: failed)
     say(message, role: "toolResult")
     emit(["type": "turn_end", "message": asking, "toolResults": [message]])
     emit("turn_start")
     messages += [asking, message]
-    return aborted ? await stream("", piece: 1, milliseconds: 1, &messages) : .resume
+    if aborted { return await stream("", piece: 1, milliseconds: 1, &messages) }
+    guard let obstacle else { return .resume }
+    _ = await stream("I did not do that. \(obstacle)", piece: 8, milliseconds: 5, &messages)
+    return .stop
   }
 
   /// A single black pixel.

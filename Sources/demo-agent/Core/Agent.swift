@@ -8,6 +8,8 @@ package actor Agent {
   let options: AgentOptions
   let lines: AgentLines
   let output: @Sendable (String) -> Void
+  /// `nil` where calls wait for nobody.
+  let gate: ToolGate?
   var session: SessionFile
   var run: Task<Void, Never>?
   var steering: [String] = []
@@ -42,6 +44,7 @@ package actor Agent {
   package init(options: AgentOptions, output: @escaping @Sendable (String) -> Void) {
     self.options = options
     self.output = output
+    gate = ToolGate(options: options, environment: ProcessInfo.processInfo.environment)
     lines = AgentLines(dialect: options.dialect, model: options.model ?? "demo")
     session = SessionFile(
       options: options, environment: ProcessInfo.processInfo.environment,

@@ -11,6 +11,8 @@ package struct AgentOptions: Sendable, Equatable {
   package var wantsVersion = false
   package var wantsHelp = false
   package var listensOnPipes = false
+  /// The extension of the daemon: tool calls are submitted to it.
+  package var hasExtension = false
   /// No key configured: prompts are rejected as pi rejects them.
   package var lacksKey = false
 
@@ -43,7 +45,10 @@ package struct AgentOptions: Sendable, Equatable {
       case "--session": sessionFile = try value(argument)
       case "--session-dir": sessionFolder = try value(argument)
       case "--model": model = try value(argument)
-      case "--provider", "--extension", "-e", "--thinking", "--append-system-prompt": _ = try value(argument)
+      case "--extension", "-e":
+        _ = try value(argument)
+        hasExtension = true
+      case "--provider", "--thinking", "--append-system-prompt": _ = try value(argument)
       case "--no-session": keepsSession = false
       case "--approve", "--no-approve", "--offline", "-ne": break
       case "--without-key": lacksKey = true
@@ -62,6 +67,7 @@ package struct AgentOptions: Sendable, Equatable {
       --session-dir FOLDER  where sessions are kept
       --no-session          keep nothing
       --model NAME          the name to report
+      --extension FOLDER    ask the daemon before tool calls, as its extension does
       --dialect NAME        current (default) or cumulative, as releases before 0.7x
       --without-key         reject every prompt, as pi does without a key
       --version, --help

@@ -1,3 +1,5 @@
+internal import RelayWire
+
 /// A step of the demo agent's work on a prompt.
 enum ScriptStep: Sendable, Equatable {
   enum Dialog: Sendable, Equatable {
@@ -27,6 +29,7 @@ enum ScriptStep: Sendable, Equatable {
 enum Script {
   static let commands: [(name: String, summary: String)] = [
     ("tool", "call a pretend tool: /tool [milliseconds]"),
+    ("bash", "pretend to run a command, which may need approval: /bash git push"),
     ("confirm", "ask a yes-or-no question"),
     ("select", "ask to choose"),
     ("input", "ask for a line of text"),
@@ -63,6 +66,13 @@ enum Script {
           name: "bash", arguments: #"{"command":"ls -l"}"#, milliseconds: count ?? 50, result: "total 0\n", image: false
         ),
         .say("The folder is empty.\(remark)", piece: 6, milliseconds: 5),
+      ]
+    case "bash":
+      let line = words.dropFirst().joined(separator: " ")
+      let arguments = String(decoding: JSONCoding.encode(["command": .string(line)] as JSONValue), as: UTF8.self)
+      return [
+        .tool(name: "bash", arguments: arguments, milliseconds: 20, result: "", image: false),
+        .say("I pretended to run: \(line)", piece: 6, milliseconds: 5),
       ]
     case "image":
       return [

@@ -1,0 +1,73 @@
+import RelayWire
+import TestSupport
+import Testing
+
+extension EndToEnd.Sessions {
+  /// Tool calls of the demo agent, which asks the daemon as the extension of pi does.
+  @Suite struct DemoApprovalTests {
+    private static let rules = """
+      approvals: {enabled: true, rules: [{id: push, categories: [git-remote]}]}
+      """
+
+    private func run(loadsExtension: Bool = true, _ body: (RelayFixture) async throws -> Void) async throws {
+      let folder = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/extension"
+      try await RelayFixture.run(
+        config: RelayFixture.defaultConfig + "\n" + Self.rules, pi: "extension: \(loadsExtension ? folder : "off")",
+        capabilities: FakeMessenger.withButtons, body)
+    }
+
+    private func question(_ relay: RelayFixture) async -> [Button] {
+      await relay.messenger.wait { $0.questions.last?.buttons != nil }
+      return await relay.messenger.questions.last?.buttons?.flatMap { $0 } ?? []
+    }
+
+    private func answer(_ label: String, _ relay: RelayFixture) async throws {
+      let buttons = await question(relay)
+      let button = try #require(buttons.first { $0.label.contains(label) }, "\(buttons)")
+      try await relay.messenger.press(button.id, id: "press \(label)")
+    }
+
+    @Test func `a call that a rule matches is made when it is approved, and not when it is denied`() async throws {
+      try await run { relay in
+        try await relay.messenger.say("/bash git push", id: "1")
+        try await answer("Approve", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("I pretended to run: git push")
+        try await relay.messenger.say("/bash git push --force", id: "2")
+        try await answer("Deny", relay)
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
+        await relay.messenger.waitForText("I did not do that.")
+        #expect(await relay.count("I pretended to run: git push --force") == 0)
+      }
+    }
+
+    @Test func `a stop denies the call that waits`() async throws {
+      try await run { relay in
+        try await relay.messenger.say("/bash git push", id: "1")
+        _ = await question(relay)
+        try await relay.messenger.say("/stop", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
+        #expect(await relay.count("I pretended to run") == 0)
+      }
+    }
+
+    @Test func `an upgrade denies the call that waits, and the run goes on`() async throws {
+      try await run { relay in
+        try await relay.messenger.say("/bash git push", id: "1")
+        _ = await question(relay)
+        try await relay.goThrough(.upgrade)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("Denied: pi-relayd was upgraded.")
+        #expect(await relay.count("I pretended to run") == 0)
+      }
+    }
+
+    @Test func `without the extension no call waits`() async throws {
+      try await run(loadsExtension: false) { relay in
+        try await relay.messenger.say("/bash git push", id: "1")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        #expect(await relay.count("I pretended to run: git push") == 1)
+      }
+    }
+  }
+}
