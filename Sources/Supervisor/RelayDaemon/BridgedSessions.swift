@@ -18,7 +18,7 @@ struct BridgedSessions: BridgeHost {
   /// An agent's processes reach the bridge of their own session only.
   func admits(_ connection: Int32, to session: String) async -> Bool {
     let role = await ControlRole.ofPeer(connection, marker: marker) {
-      await sessions.agentProcesses().merging(attachments.processes) { agent, _ in agent }
+      await sessions.agentProcesses().merging(attachments.processes) { _, latest in latest }
     }
     return switch role {
     case .owner: true

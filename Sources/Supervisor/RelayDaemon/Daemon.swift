@@ -145,7 +145,7 @@ package final class Daemon: Sendable {
         }, stop: { [self] in stop() },
         audience: router, sessions: router.commands, attachments: extensions, extensions: extensions,
         agents: {
-          await sessions.agentProcesses().merging(router.attachments.processes) { agent, _ in agent }
+          await sessions.agentProcesses().merging(router.attachments.processes) { _, latest in latest }
         }),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
