@@ -10,6 +10,8 @@ activate(pi, { env: process.env, clock: systemClock, random: Math.random, isTerm
 
 const say = (/** @type {object} */ one) => process.stdout.write(`${JSON.stringify(one)}\n`);
 let answered = 0;
+/** Ends the answer that waits. */
+let release = () => {};
 
 let notified = 0;
 pi.until(() => {
@@ -41,7 +43,11 @@ async function work(text) {
   while (pi.isIdle) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
   say({ message: text });
-  if (text.startsWith("call ")) {
+  if (text.startsWith("hold ")) {
+    await pi.beginAnswer(`Begun: ${text.slice(5)}. `);
+    await new Promise((resolve) => (release = () => resolve(undefined)));
+    await pi.answerWith(`Begun: ${text.slice(5)}. Ended.`);
+  } else if (text.startsWith("call ")) {
     const verdict = await pi.callTool("bash", { command: text.slice(5) });
     say({ verdict: verdict ?? "allowed" });
     await pi.answerWith(verdict ? `blocked: ${verdict.reason}` : "done");
@@ -69,6 +75,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     await pi.endRun();
   }
   if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
+  if (verb === "release") release();
   if (verb === "quit") break;
 }
 await pi.emit("session_shutdown", { reason: "quit" });
