@@ -210,8 +210,9 @@ final class SessionAgent {
   }
 
   /// pi writes a session's file with the first answer, not with the first message. False where the file's place is not
-  /// known for certain.
+  /// known for certain, and where pi may live on and remember: in a terminal it outlives the daemon and its connection.
   func hasSavedNothing(_ session: isolated Session) async -> Bool {
+    if context.record.isAttached { return false }
     if let file = facts.state?.sessionFile {
       return await withTaskExecutorPreference(globalConcurrentExecutor) { access(file, F_OK) != 0 }
     }

@@ -164,6 +164,13 @@ export class FakePi extends Happenings {
     await this.emit("message_end", { message });
   }
 
+  /** The beginning of an answer. */
+  async beginAnswer(text) {
+    const message = { role: "assistant", content: [{ type: "text", text }] };
+    await this.emit("message_start", { message: { ...message, content: [] } });
+    await this.emit("message_update", { message, assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: text, partial: message } });
+  }
+
   async endRun() {
     await this.emit("agent_end", { messages: [{ role: "user" }, { role: "assistant" }] });
     this.isIdle = true;

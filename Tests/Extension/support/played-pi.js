@@ -13,6 +13,8 @@ const say = (/** @type {object} */ one) => process.stdout.write(`${JSON.stringif
 let answered = 0;
 /** A run whose message begins with `hold` goes on after its call when a line says so. */
 let mayGoOn = false;
+/** Ends the answer that waits. */
+let release = () => {};
 
 let notified = 0;
 pi.until(() => {
@@ -44,7 +46,11 @@ async function work(text) {
   while (pi.isIdle) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
   say({ message: text });
-  if (/^(call|hold) /.test(text)) {
+  if (text.startsWith("answer ")) {
+    await pi.beginAnswer(`Begun: ${text.slice(7)}. `);
+    await new Promise((resolve) => (release = () => resolve(undefined)));
+    await pi.answerWith(`Begun: ${text.slice(7)}. Ended.`);
+  } else if (/^(call|hold) /.test(text)) {
     const verdict = await pi.callTool("bash", { command: text.slice(5) });
     say({ verdict: verdict ?? "allowed" });
     if (text.startsWith("hold ")) await pi.until(() => mayGoOn);
@@ -80,6 +86,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   if (verb === "choose") (await pi.until(() => pi.dialogs[0])).answer(text);
   if (verb === "relay") await pi.runCommand("relay", text);
+  if (verb === "release") release();
   if (verb === "quit") break;
 }
 await pi.emit("session_shutdown", { reason: "quit" });
