@@ -87,6 +87,25 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a session that the model begins has a thread, and in a direct message its name`() async throws {
+      var capabilities = FakeMessenger.withButtons
+      capabilities.threads = true
+      try await run(capabilities: capabilities) { relay, _ in
+        let name = relay.scratch.path.split(separator: "/").last.map(String.init) ?? ""
+        try await relay.messenger.say("/use \(name)", id: "channel", in: "c9", kind: .channel)
+        _ = await relay.messenger.waitForOutcome(of: "channel")
+        try await relay.messenger.say("spawn docs", id: "1", in: "c9", kind: .channel)
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
+        await relay.messenger.waitForText("You wrote: hello docs")
+        #expect(await relay.messenger.threadTitles == ["docs"])
+        let answer = await relay.messenger.messages.first { $0.text.contains("You wrote: hello docs") }
+        #expect(answer?.conversation.hasPrefix("thread-") == true)
+        try await relay.messenger.say("spawn tests", id: "2")
+        await relay.messenger.waitForText("The agent has begun the session tests. /use tests talks to it.")
+        #expect(await relay.messenger.threadTitles == ["docs"])
+      }
+    }
+
     @Test func `a second terminal with the same session waits until the first is closed`() async throws {
       try await run { relay, pi in
         let second = try Pi(relay, node: try #require(node))

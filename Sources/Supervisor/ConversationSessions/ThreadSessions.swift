@@ -46,18 +46,10 @@ package final class ThreadSessions: Sendable {
   package func open(
     for request: NewSession, title: String, called call: MessageReceived, _ link: PluginConnection
   ) async throws -> String {
-    // In a thread, beside it.
-    let parent = call.conversation.parent ?? call.conversation.id
-    let thread = try await link.request(
-      ThreadCreate(
-        key: UUID().uuidString, conversation: parent, title: redaction.line(title, limit: Self.maximumTitleLength))
-    ).conversation
-    let key = link.key(thread)
+    let (thread, key) = try await make(title, beside: call.conversation, link)
     let context = directory.context(key, thread, link)
-    let session = await prompts.create(key, link, name: title, directory: request.folder, model: request.model)
-    await bindings.bind(key, to: session)
-    directory.say(
-      "Session \(await session.name) in \(session.directory) on \(machineName). Write here to talk to it.", to: key)
+    await begin(
+      await prompts.create(key, link, name: title, directory: request.folder, model: request.model), in: key)
     if let task = request.task {
       let message = MessageReceived(
         id: MessageOrigin.firstTask(call.id).id, conversation: thread, sender: call.sender, text: task)
@@ -70,6 +62,34 @@ package final class ThreadSessions: Sendable {
       }
     }
     return thread.title.map { TextSanitizer.line($0) } ?? title
+  }
+
+  /// Opens a thread for a session that an agent has begun.
+  ///
+  /// - Parameter conversation: that of the message which the agent works on.
+  /// - Throws: the messenger's refusal.
+  package func open(for session: Session, beside conversation: Conversation, _ link: PluginConnection) async throws {
+    let (thread, key) = try await make(await session.name, beside: conversation, link)
+    _ = directory.context(key, thread, link)
+    await begin(session, in: key)
+  }
+
+  private func make(
+    _ title: String, beside conversation: Conversation, _ link: PluginConnection
+  ) async throws -> (Conversation, ConversationKey) {
+    // In a thread, beside it.
+    let parent = conversation.parent ?? conversation.id
+    let thread = try await link.request(
+      ThreadCreate(
+        key: UUID().uuidString, conversation: parent, title: redaction.line(title, limit: Self.maximumTitleLength))
+    ).conversation
+    return (thread, link.key(thread))
+  }
+
+  private func begin(_ session: Session, in key: ConversationKey) async {
+    await bindings.bind(key, to: session)
+    directory.say(
+      "Session \(await session.name) in \(session.directory) on \(machineName). Write here to talk to it.", to: key)
   }
 
   /// A thread that was archived lets its session sleep; with one that is deleted its session ends.

@@ -144,7 +144,8 @@ package final class Router: PluginEventHandler {
       messages: programs, gate: programGate, taskScope: taskScope, timeSource: timeSource)
     attachments = AttachedSessions(
       store: store, sessions: sessions, bindings: bindings, directory: directory, prompts: prompts, logger: logger)
-    requesters = RequesterChannel(store: store, sessions: sessions, directory: directory, logger: logger)
+    requesters = RequesterChannel(
+      store: store, sessions: sessions, directory: directory, threads: threads, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
       programs: programRecovery, redaction: redaction, logger: logger)

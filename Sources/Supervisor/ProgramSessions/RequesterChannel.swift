@@ -18,12 +18,17 @@ package final class RequesterChannel: Sendable {
   private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
+  private let threads: ThreadSessions
   private let logger: Logger
 
-  package init(store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, logger: Logger) {
+  package init(
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, threads: ThreadSessions,
+    logger: Logger
+  ) {
     self.store = store
     self.sessions = sessions
     self.directory = directory
+    self.threads = threads
     self.logger = logger
   }
 
@@ -40,6 +45,26 @@ package final class RequesterChannel: Sendable {
     // Before the path is looked at: an agent without a requester learns nothing of files.
     let (key, session) = try await requester(of: id)
     return try await sendFile(path, caption: caption, in: session.directory, to: key)
+  }
+
+  /// Shows the requester a session that the agent has begun: in a thread of its own, where there can be one.
+  package func present(_ begun: String, from session: String) async {
+    // A turn that nobody in a chat waits for begins sessions, too.
+    guard let (key, _) = try? await requester(of: session), let link = directory.link(key.instance),
+      let conversation = directory.conversation(key), let new = await sessions.session(begun)
+    else { return }
+    let name = await new.name
+    guard link.capabilities.threads == true, conversation.kind != .dm else {
+      return directory.say("The agent has begun the session \(name). /use \(name) talks to it.", to: key)
+    }
+    do {
+      try await threads.open(for: new, beside: conversation, link)
+    } catch {
+      logger.with(key).warning("a thread for the session \(name) could not be opened: \(error)")
+      directory.say(
+        "⚠️ The agent has begun the session \(name), and no thread could be opened for it: \(error). /use \(name) talks to it.",
+        to: key)
+    }
   }
 
   /// Sends a file of a session's directory to the conversations that talk to the session.

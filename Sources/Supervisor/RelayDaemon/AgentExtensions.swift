@@ -73,7 +73,10 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   func spawn(_ request: ExtensionSpawn, from session: String) async throws(WireError) -> NamedSession {
     let directory = try await commands.status(session).directory
     let status = try await commands.create(
-      directory: request.directory ?? directory, name: request.name, model: nil, task: request.task)
+      directory: request.directory ?? directory, name: request.name, model: nil, task: nil)
+    // Before the task, so that the thread shows it and its answer.
+    await requesters.present(status.id, from: session)
+    if let task = request.task { _ = try await commands.prompt(ProgramPrompt(session: status.id, text: task)) }
     return NamedSession(id: status.id, name: status.name)
   }
 

@@ -59,6 +59,11 @@ async function work(text) {
     const result = await pi.tool("relay_send", { text: text.slice(5) }).catch((error) => ({ error: String(error.message) }));
     say({ sent: result });
     await pi.answerWith("sent");
+  } else if (/\bspawn \w+$/.test(text)) {
+    // In a channel the words begin with their author.
+    const name = text.split(" ").at(-1);
+    const { content } = await pi.tool("spawn_session", { name, task: `hello ${name}` });
+    await pi.answerWith(`The model heard: ${content[0].text}`);
   } else if (text.startsWith("ask ")) {
     const { content } = await pi.tool("ask_user", { question: text.slice(4), options: [{ label: "red" }, { label: "blue" }] });
     await pi.answerWith(`The model heard: ${content[0].text}`);
