@@ -123,7 +123,8 @@ let package = Package(
       name: "Bridge",
       dependencies: [
         "AgentRuntime", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
-        "RelayWire", .product(name: "Logging", package: "swift-log"),
+        "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Bridge", swiftSettings: strict),
     // The requests of the extension that an agent runs with: messages and files for people, new sessions, approvals.
     .target(

@@ -92,8 +92,7 @@ def copy(deltas):
 
 def measure(bench):
     round_trips(bench)
-    # Fewer than fill what a bridge keeps for a client (8 MiB): the agent writes faster than any client reads.
-    deltas = bench.amount(10_000, 2_000)
+    deltas = bench.amount(100_000, 2_000)
     pairs = [(stream(bench, deltas), copy(deltas)) for _ in range(bench.runs)]
     bench.note("bridge.stream_events_per_s", deltas / statistics.median(way for way, _ in pairs))
     bench.note("bridge.stream_events_vs_pipe", statistics.median(way / floor for way, floor in pairs))

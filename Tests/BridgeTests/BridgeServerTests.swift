@@ -61,6 +61,7 @@ private final class Stage: Sendable {
   private let feed: EventPipe
 
   init(_ change: (inout BridgeLimits) -> Void = { _ in }, clock: any Clock<Duration> = ContinuousClock()) throws {
+    signal(SIGPIPE, SIG_IGN)
     scratch = try TemporaryFolder()
     folder = BridgeFolder(path: scratch.path + "/b")
     var limits = BridgeLimits()
@@ -87,6 +88,19 @@ private final class Stage: Sendable {
 
   /// The agent writes these lines.
   func write(_ lines: String...) throws { for line in lines { try feed.write(line + "\n") } }
+
+  /// The agent writes so many updates and a `turn_start`. On a thread of its own: the pipe takes them only while others read.
+  func burst(_ count: Int) async throws {
+    let update =
+      #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":""#
+      + String(repeating: "x", count: 200) + "\"}}\n"
+    let text = String(repeating: update, count: count) + #"{"type":"turn_start"}"# + "\n"
+    let feed = feed
+    let result: Result<Void, any Error> = await withCheckedContinuation { done in
+      LoopThread.start(name: "burst") { done.resume(returning: Result { try feed.write(text) }) }
+    }
+    try result.get()
+  }
 
   func client(reads: Bool = true) async throws -> TestClient {
     let client = try TestClient(socket, reads: reads)
@@ -336,6 +350,37 @@ private final class EventPipe: Sendable {
     var isTold = false
     while !isTold, let line = await stage.log.next() { isTold = line.contains("bridge-client-stalled=") }
     #expect(isTold)
+    stalled.close()
+    await stage.close()
+  }
+
+  @Test func `a client that reads late gets every event of a burst`() async throws {
+    // Time stands still: the bridge waits for as long as it takes.
+    let stage = try Stage({ $0.maxUnsentBytes = 2 << 20 }, clock: ManualClock())
+    let client = try await stage.client(reads: false)
+    // An answer shows that the client is connected: deltas are recorded from then on.
+    let other = try await stage.client()
+    _ = try await other.ask(#"{"id":1,"type":"ping"}"#)
+    // With its envelopes several times as much as may be unsent.
+    try await stage.burst(10_000)
+    try client.startReading()
+    var updates = 0
+    while let line = await client.next(), line["event"]?.stringValue != "turn_start" {
+      if line["event"]?.stringValue == "message_update" { updates += 1 }
+    }
+    #expect(updates == 10_000)
+    #expect(await other.event("turn_start") != nil)
+    await stage.close()
+  }
+
+  @Test func `events wait only a moment for a client that reads nothing`() async throws {
+    let stage = try Stage()
+    let stalled = try await stage.client(reads: false)
+    let reader = try await stage.client()
+    _ = try await reader.ask(#"{"id":1,"type":"ping"}"#)
+    // More than is tolerated without a wait, and less than a client is disconnected for.
+    try await stage.burst(6_000)
+    #expect(await reader.event("turn_start") != nil)
     stalled.close()
     await stage.close()
   }

@@ -11,7 +11,7 @@ final class TestClient: Sendable {
   private let outbox: Outbox
   private let reader: LineReader
 
-  /// - Parameter reads: false for a client that never reads.
+  /// - Parameter reads: false for a client that reads nothing until `startReading`.
   init(_ socket: String, reads: Bool = true) throws {
     let descriptor = relay_connect_unix(socket)
     guard descriptor >= 0 else { throw SystemError("connect", code: -descriptor) }
@@ -28,6 +28,8 @@ final class TestClient: Sendable {
         }, end: { lines.close() }))
     if reads { try reader.start() }
   }
+
+  func startReading() throws { try reader.start() }
 
   func close() {
     outbox.abandon()

@@ -22,6 +22,12 @@ package final class Outbox: Sendable {
     var written = 0
     var waitingBytes = 0
     var finishing = false
+    var onRelief: Relief?
+  }
+
+  private struct Relief {
+    let bytes: Int
+    let body: @Sendable () -> Void
   }
 
   private let loop: EventLoop
@@ -50,9 +56,27 @@ package final class Outbox: Sendable {
 
   package var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
+  /// Calls back once, when no more than so many bytes wait or the descriptor is closed. The callback only hands over: it
+  /// may not use the outbox.
+  package func onRelief(_ bytes: Int, _ body: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      state.onRelief = Relief(bytes: bytes, body: body)
+      relieve(&state)
+    }
+  }
+
+  private func relieve(_ state: inout State) {
+    guard let relief = state.onRelief, state.waitingBytes <= relief.bytes else { return }
+    state.onRelief = nil
+    relief.body()
+  }
+
   package func send(_ bytes: [UInt8]) throws(SendError) {
     let failure: SendError? = state.withLock { state in
       guard state.descriptor >= 0, !state.finishing else { return .closed }
+      // The loop may have had no turn to write: only a try tells whether the other end reads.
+      if !state.waiting.isEmpty, state.waitingBytes + bytes.count > limit { write(&state) }
+      guard state.descriptor >= 0 else { return .closed }
       if state.waiting.isEmpty {
         switch Self.write(bytes, from: 0, to: state.descriptor) {
         case .all: return nil
@@ -126,26 +150,31 @@ package final class Outbox: Sendable {
         closeNow(&state)
         return
       }
-      while let first = state.waiting.first {
-        let before = state.written
-        switch Self.write(first, from: before, to: state.descriptor) {
-        case .all:
-          state.waitingBytes -= first.count - before
-          state.waiting.removeFirst()
-          state.written = 0
-        case .some(let count):
-          state.waitingBytes -= count - before
-          state.written = count
-          return
-        case .broken:
-          closeNow(&state)
-          return
-        }
-      }
+      write(&state)
+      guard state.waiting.isEmpty else { return }
       if state.finishing {
         closeNow(&state)
       } else if let token = state.token {
         loop.change(token, state.descriptor, to: [])
+      }
+    }
+  }
+
+  /// Writes as much of what waits as the other end takes.
+  private func write(_ state: inout State) {
+    defer { relieve(&state) }
+    while let first = state.waiting.first {
+      let before = state.written
+      switch Self.write(first, from: before, to: state.descriptor) {
+      case .all:
+        state.waitingBytes -= first.count - before
+        state.waiting.removeFirst()
+        state.written = 0
+      case .some(let count):
+        state.waitingBytes -= count - before
+        state.written = count
+        return
+      case .broken: return closeNow(&state)
       }
     }
   }
@@ -161,5 +190,6 @@ package final class Outbox: Sendable {
     state.token = nil
     state.waiting = []
     state.waitingBytes = 0
+    relieve(&state)
   }
 }

@@ -57,12 +57,13 @@ public enum JSONText {
       while true {
         index = firstToEscape(in: UnsafeRawBufferPointer(bytes), from: index)
         guard index < bytes.count else { break }
-        out += bytes[start..<index]
+        // Not as slices of a buffer, which are copied byte by byte.
+        out += UnsafeBufferPointer(rebasing: bytes[start..<index])
         escape(bytes[index], into: &out)
         index += 1
         start = index
       }
-      out += bytes[start...]
+      out += UnsafeBufferPointer(rebasing: bytes[start...])
     }
     out.append(UInt8(ascii: "\""))
   }

@@ -18,6 +18,7 @@ final class BridgePeer: Sendable {
     /// Bytes of requests that wait to be answered.
     var waitingBytes = 0
     var isPaused = false
+    var isNotReading = false
   }
 
   /// Bytes of requests that may wait; beyond them, the client's further requests stay in its socket.
@@ -95,6 +96,23 @@ final class BridgePeer: Sendable {
       close()
     }
   }
+
+  /// Indicates that the client has much to read and reads it. Events may wait for such a client, within limits.
+  func isBehind(_ bytes: Int) -> Bool {
+    let isBehind = unsentBytes > bytes
+    return state.withLock { state in
+      if !isBehind { state.isNotReading = false }
+      return isBehind && !state.isNotReading
+    }
+  }
+
+  /// Notes that the client has read nothing for a while: nobody waits for it until it has read.
+  func readsNothing() { state.withLock { $0.isNotReading = true } }
+
+  var unsentBytes: Int { outbox.waitingBytes }
+
+  /// Calls back once, when no more than so many bytes are unsent or the connection is closed. The callback only hands over.
+  func onRelief(_ bytes: Int, _ body: @escaping @Sendable () -> Void) { outbox.onRelief(bytes, body) }
 
   /// Closes the connection once everything sent is written.
   func finish() {

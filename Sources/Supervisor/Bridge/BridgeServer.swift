@@ -83,7 +83,8 @@ package final class BridgeServer: AgentObserver {
     let pid = process.process.pid
     EventLoop.logs.perform { [self] in removeStale(at: pid) }
     let bridge = SessionBridge(
-      process, of: session, hostName: hostName, folder: folder, limits: limits, timeSource: timeSource, logger: logger)
+      process, of: session, hostName: hostName, folder: folder, limits: limits, timeSource: timeSource, logger: logger,
+      taskScope: taskScope)
     do {
       let listener = try UnixListener(
         path: folder.socket(bridge.pid), maximumConnections: SessionBridge.maximumClients, loop: .logs,

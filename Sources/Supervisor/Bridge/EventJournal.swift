@@ -42,6 +42,8 @@ final class EventJournal {
 
   // MARK: - Writing
 
+  private static let bytesInOneWrite = 64 << 10
+
   /// Adds an event to those that `flush` writes.
   ///
   /// - Parameters:
@@ -50,27 +52,29 @@ final class EventJournal {
   /// - Returns: the event's number.
   func append(_ event: String, time: Int64, _ data: UnsafeRawBufferPointer, isSummary: Bool = false) throws -> Int {
     try open()
-    var line = JSONObjectText()
-    line.add("ref", nextRef)
-    line.add("event", event)
-    line.add("time", Int(time))
     let isTooLarge = limits.maxRawSpillBytes > 0 && data.count > limits.maxRawSpillBytes / 4
     // An older pi repeats the message in every update of it; only the update is news.
     let isRepetitive = event == "message_update" && data.count > limits.maxEventBytes
-    if !isSummary, !limits.spillRawEvents || isTooLarge || isRepetitive {
-      line.add("summary", true)
-      line.add("bytes", data.count)
-      if isTooLarge {
-        line.add("problem", "the event has \(data.count) bytes, more than a quarter of maxRawSpillBytes")
+    JSONObjectText.append(to: &waiting) { line in
+      line.add("ref", nextRef)
+      line.add("event", event)
+      line.add("time", Int(time))
+      if !isSummary, !limits.spillRawEvents || isTooLarge || isRepetitive {
+        line.add("summary", true)
+        line.add("bytes", data.count)
+        if isTooLarge {
+          line.add("problem", "the event has \(data.count) bytes, more than a quarter of maxRawSpillBytes")
+        }
+        line.add("data", json: EventSummary(of: data, named: event, limits: limits).data)
+      } else {
+        if isSummary { line.add("summary", true) }
+        line.add("data", json: data)
       }
-      line.add("data", json: EventSummary(of: data, named: event, limits: limits).data)
-    } else {
-      if isSummary { line.add("summary", true) }
-      line.add("data", json: data)
     }
-    defer { nextRef += 1 }
-    waiting += line.line
+    waiting.append(UInt8(ascii: "\n"))
     waitingLines += 1
+    defer { nextRef += 1 }
+    if waiting.count >= Self.bytesInOneWrite { try flush() }
     return nextRef
   }
 
@@ -78,7 +82,8 @@ final class EventJournal {
   func flush() throws {
     guard waitingLines > 0 else { return }
     defer {
-      waiting = []
+      // A burst uses the same memory again and again; one event after another needs none.
+      waiting.removeAll(keepingCapacity: waiting.count >= Self.bytesInOneWrite)
       waitingLines = 0
     }
     try write(waiting, to: descriptor)

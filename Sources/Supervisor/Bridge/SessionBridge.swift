@@ -1,5 +1,6 @@
 internal import AgentRuntime
 internal import BridgeProtocol
+internal import DequeModule
 internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
@@ -19,33 +20,84 @@ final class SessionBridge: Sendable {
     var hasFailed = false
     var isStopped = false
 
-    var subscribers: [BridgePeer] { peers.values.filter(\.isSubscribed) }
+    /// Envelopes on their way to the clients.
+    var published: [UInt8] = []
+
+    var hasSubscribers: Bool { peers.values.contains(where: \.isSubscribed) }
+
+    mutating func sendPublished() {
+      guard !published.isEmpty else { return }
+      for peer in peers.values where peer.isSubscribed { peer.send(published) }
+      published.removeAll(keepingCapacity: published.count >= SessionBridge.bytesInOneWrite)
+    }
+  }
+
+  /// Something to publish, with the time at which it came, in milliseconds since 1970.
+  private enum Arrival {
+    /// Events as pi wrote them: lines, each with its newline.
+    case lines([UInt8], time: Int64)
+    /// An event that is not pi's own; the data is a JSON object.
+    case event(String, data: [UInt8], time: Int64)
+
+    var bytes: Int {
+      switch self {
+      case .lines(let bytes, _), .event(_, let bytes, _): bytes.count
+      }
+    }
+  }
+
+  private enum Pace: Equatable {
+    /// Nothing waits to be published.
+    case idle
+    /// An errand of the loop publishes.
+    case scheduled
+    /// Publishing waits for a client to read.
+    case held(Int)
   }
 
   private struct Staging {
-    var lines: [UInt8] = []
-    var isScheduled = false
-    /// Events that came faster than the disk took them.
+    var arrivals: Deque<Arrival> = []
+    var bytes = 0
+    var pace = Pace.idle
+    var holds = 0
+    /// Pieces of events that came faster than the disk took them.
     var lost = 0
+  }
+
+  /// Results of publishing in one turn.
+  private struct Turn {
+    /// The agent's state after the last event that tells it: true where it is idle.
+    var runState: Bool?
+    var failure: (any Error)?
   }
 
   /// Bytes of events that may wait for the disk.
   private static let maximumStagedBytes = 16 << 20
+  /// Bytes of events that may wait for a client that reads slowly.
+  private static let maximumHeldBytes = 12 << 20
+  /// Time for a client to read something, before the others' events go on without it.
+  private static let longestHold: Duration = .milliseconds(50)
+  /// Bytes of events that are published in one turn of the loop: between turns it writes to clients.
+  private static let bytesInOneTurn = 256 << 10
+  /// Bytes of envelopes that go to the clients at once.
+  fileprivate static let bytesInOneWrite = 64 << 10
   static let maximumClients = 32
 
   let session: String
   let pid: Int32
   let limits: BridgeLimits
   private let folder: BridgeFolder
+  private let journalPath: String
   private let process: PiConnection
   private let timeSource: TimeSource
   private let logger: Logger
+  private let taskScope: TaskScope
   private let state: Locked<State>
   private let staging = Locked(Staging())
 
   init(
     _ process: PiConnection, of session: ObservedSession, hostName: String, folder: BridgeFolder, limits: BridgeLimits,
-    timeSource: TimeSource, logger: Logger
+    timeSource: TimeSource, logger: Logger, taskScope: TaskScope
   ) {
     self.session = session.id
     self.process = process
@@ -53,7 +105,9 @@ final class SessionBridge: Sendable {
     self.limits = limits
     self.timeSource = timeSource
     self.logger = logger
+    self.taskScope = taskScope
     pid = process.process.pid
+    journalPath = folder.journal(pid)
     let now = BridgeTimestamp.text(Self.milliseconds(timeSource))
     var record = RegistryRecord(
       pid: pid, processStartTime: process.process.startTime, hostname: hostName, cwd: session.directory,
@@ -62,7 +116,7 @@ final class SessionBridge: Sendable {
     record.sessionName = session.name
     record.isIdle = true
     record.hasPendingMessages = false
-    state = Locked(State(record: record, journal: EventJournal(path: folder.journal(pid), limits: limits)))
+    state = Locked(State(record: record, journal: EventJournal(path: journalPath, limits: limits)))
   }
 
   private static func milliseconds(_ timeSource: TimeSource) -> Int64 { Int64(timeSource.wallTime() * 1_000) }
@@ -111,75 +165,158 @@ final class SessionBridge: Sendable {
   // MARK: - Events
 
   /// Takes events as pi wrote them: lines, each with its newline. Returns at once.
-  func take(_ lines: [UInt8]) {
+  func take(_ lines: [UInt8]) { stage(.lines(lines, time: Self.milliseconds(timeSource))) }
+
+  /// Publishes an event that is not pi's own, behind those of pi. Returns at once.
+  ///
+  /// - Parameter data: a JSON object.
+  func publish(_ event: String, _ data: [UInt8]) {
+    stage(.event(event, data: data, time: Self.milliseconds(timeSource)))
+  }
+
+  private func stage(_ arrival: Arrival) {
+    let bytes = arrival.bytes
     let mustSchedule = staging.withLock { staging in
-      guard staging.lines.count + lines.count <= Self.maximumStagedBytes else {
+      guard staging.bytes + bytes <= Self.maximumStagedBytes else {
         staging.lost += 1
         return false
       }
-      staging.lines += lines
-      defer { staging.isScheduled = true }
-      return !staging.isScheduled
+      staging.arrivals.append(arrival)
+      staging.bytes += bytes
+      switch staging.pace {
+      case .scheduled: return false
+      case .held where staging.bytes <= Self.maximumHeldBytes: return false
+      case .held, .idle:
+        staging.pace = .scheduled
+        return true
+      }
     }
     if mustSchedule { EventLoop.logs.perform { [self] in publishStaged() } }
   }
 
   private func publishStaged() {
-    let (lines, lost) = staging.withLock { staging in
-      defer { staging = Staging() }
-      return (staging.lines, staging.lost)
+    guard publishSome() else { return }
+    if let peer = laggard() { hold(for: peer) } else { EventLoop.logs.perform { [self] in publishStaged() } }
+  }
+
+  /// - Returns: true if there is more.
+  private func publishSome() -> Bool {
+    let (arrivals, lost, hasMore) = staging.withLock { staging in
+      var arrivals: [Arrival] = []
+      var bytes = 0
+      while bytes < Self.bytesInOneTurn, let next = staging.arrivals.popFirst() {
+        arrivals.append(next)
+        bytes += next.bytes
+      }
+      staging.bytes -= bytes
+      staging.pace = staging.arrivals.isEmpty ? .idle : .scheduled
+      defer { staging.lost = 0 }
+      return (arrivals, staging.lost, staging.pace == .scheduled)
     }
-    if lost > 0 { logger.warning("\(lost) pieces of the agent's events came faster than the disk took them") }
-    var runState: Bool?
-    lines.withUnsafeBytes { buffer in
-      var framer = LineFramer(maximumLineLength: .max)
-      framer.feed(buffer) { framed in
-        guard case .line(let line) = framed, let name = Self.type(of: line) else { return }
-        switch name {
-        case "agent_start": runState = false
-        case "agent_end", "agent_settled": runState = true
-        default: break
+    if lost > 0 { tellOfLost(lost) }
+    let (runState, failure): (Bool?, (any Error)?) = state.withLock { state in
+      guard !state.isStopped else { return (nil, nil) }
+      var turn = Turn()
+      for arrival in arrivals { publish(arrival, &state, &turn) }
+      state.sendPublished()
+      do { try state.journal.flush() } catch { turn.failure = error }
+      return (turn.runState, turn.failure)
+    }
+    if let failure { report(failure, where: "history") }
+    if let runState { update(runState ? "agent_end" : "agent_start") { $0.isIdle = runState } }
+    return hasMore
+  }
+
+  // MARK: - Pace
+
+  private var tolerableUnsentBytes: Int { limits.maxUnsentBytes / 8 }
+
+  /// A client that reads slower than the events are published.
+  private func laggard() -> BridgePeer? {
+    guard staging.withLock({ $0.bytes <= Self.maximumHeldBytes }) else { return nil }
+    return state.withLock { $0.peers.values.first { $0.isSubscribed && $0.isBehind(tolerableUnsentBytes) } }
+  }
+
+  /// Publishes no more until the client has read, so that it is not disconnected for a burst that is faster than any client
+  /// reads. One that reads nothing is not waited for again.
+  private func hold(for peer: BridgePeer) {
+    let number = staging.withLock { staging in
+      staging.holds += 1
+      staging.pace = .held(staging.holds)
+      return staging.holds
+    }
+    let unsent = peer.unsentBytes
+    peer.onRelief(tolerableUnsentBytes) { [self] in EventLoop.logs.perform { [self] in endHold(number) } }
+    taskScope.add { [self] in
+      guard await timeSource.sleep(for: Self.longestHold) else { return }
+      endHold(number) { if peer.unsentBytes >= unsent { peer.readsNothing() } }
+    }
+  }
+
+  private func endHold(_ number: Int, before: () -> Void = {}) {
+    let isHeld = staging.withLock { staging in
+      guard staging.pace == .held(number) else { return false }
+      staging.pace = .scheduled
+      return true
+    }
+    guard isHeld else { return }
+    before()
+    publishStaged()
+  }
+
+  private func tellOfLost(_ pieces: Int) {
+    let words = "\(pieces) pieces of the agent's events came faster than the disk took them, and are lost"
+    logger.warning("\(words)")
+    for peer in state.withLock({ Array($0.peers.values) }) { peer.send(BridgeNotice.error(words, where: "events")) }
+  }
+
+  private func publish(_ arrival: Arrival, _ state: inout State, _ turn: inout Turn) {
+    switch arrival {
+    case .event(let name, let data, let time):
+      let timestamp = BridgeTimestamp.text(time)
+      data.withUnsafeBytes { publish(name, $0, time, timestamp, &state, &turn) }
+    case .lines(let lines, let time):
+      let timestamp = BridgeTimestamp.text(time)
+      lines.withUnsafeBytes { buffer in
+        var framer = LineFramer(maximumLineLength: .max)
+        framer.feed(buffer) { framed in
+          guard case .line(let line) = framed, let name = Self.type(of: line) else { return }
+          switch name {
+          case "agent_start": turn.runState = false
+          case "agent_end", "agent_settled": turn.runState = true
+          default: break
+          }
+          publish(name, line, time, timestamp, &state, &turn)
         }
-        publish(name, line)
       }
     }
-    flush()
-    if let runState { update(runState ? "agent_end" : "agent_start") { $0.isIdle = runState } }
   }
 
-  /// Publishes an event that is not pi's own.
-  ///
-  /// - Parameter data: a JSON object.
-  func publish(_ event: String, _ data: [UInt8]) {
-    EventLoop.logs.perform { [self] in
-      data.withUnsafeBytes { publish(event, $0) }
-      flush()
-    }
-  }
-
-  private func publish(_ event: String, _ data: UnsafeRawBufferPointer) {
-    let time = Self.milliseconds(timeSource)
+  private func publish(
+    _ event: String, _ data: UnsafeRawBufferPointer, _ time: Int64, _ timestamp: String, _ state: inout State,
+    _ turn: inout Turn
+  ) {
+    var summary: [UInt8]?
+    var ref: Int?
     do {
-      try state.withLock { state in
-        if let summary = try Self.summary(ofCut: event, data, state.journal, limits) {
-          _ = try summary.withUnsafeBytes { try state.journal.append(event, time: time, $0, isSummary: true) }
-          let envelope = BridgeEnvelope(event: event, timestamp: BridgeTimestamp.text(time), data: summary)
-          for peer in state.subscribers { peer.send(envelope.json + [UInt8(ascii: "\n")]) }
-          return
-        }
-        let ref = try state.journal.append(event, time: time, data)
-        let subscribers = state.subscribers
-        guard !subscribers.isEmpty else { return }
-        let line = envelope(event, time, data, ref).json + [UInt8(ascii: "\n")]
-        for peer in subscribers { peer.send(line) }
+      summary = try Self.summary(ofCut: event, data, state.journal, limits)
+      if let summary {
+        _ = try summary.withUnsafeBytes { try state.journal.append(event, time: time, $0, isSummary: true) }
+      } else {
+        ref = try state.journal.append(event, time: time, data)
       }
     } catch {
-      report(error, where: "history")
+      // Clients follow the session without its history, too.
+      turn.failure = error
     }
-  }
-
-  private func flush() {
-    do { try state.withLock { try $0.journal.flush() } } catch { report(error, where: "history") }
+    guard state.hasSubscribers else { return }
+    if let summary {
+      BridgeEnvelope(event: event, timestamp: timestamp, data: summary).append(to: &state.published)
+    } else {
+      envelope(event, timestamp, data, ref).append(to: &state.published)
+    }
+    state.published.append(UInt8(ascii: "\n"))
+    if state.published.count >= Self.bytesInOneWrite { state.sendPublished() }
   }
 
   /// The summary of an `agent_end` that was too long to be read, made from the messages of its run.
@@ -206,12 +343,13 @@ final class SessionBridge: Sendable {
     }
   }
 
-  private func envelope(_ event: String, _ time: Int64, _ data: UnsafeRawBufferPointer, _ ref: Int) -> BridgeEnvelope {
+  private func envelope(_ event: String, _ time: String, _ data: UnsafeRawBufferPointer, _ ref: Int?) -> BridgeEnvelope
+  {
     let summary = EventSummary(of: data, named: event, limits: limits)
     return BridgeEnvelope(
-      event: event, timestamp: BridgeTimestamp.text(time), data: summary.data,
+      event: event, timestamp: time, data: summary.data,
       originalBytes: summary.isTruncated ? summary.originalBytes : nil,
-      raw: summary.isTruncated && limits.spillRawEvents ? (folder.journal(pid), ref) : nil)
+      raw: summary.isTruncated && limits.spillRawEvents ? ref.map { (journalPath, $0) } : nil)
   }
 
   private static func type(of line: UnsafeRawBufferPointer) -> String? {
@@ -245,7 +383,7 @@ final class SessionBridge: Sendable {
         "events", json: Array("[".utf8) + events.map(\.json).joined(separator: [UInt8(ascii: ",")]) + Array("]".utf8))
       answer.add("totalEvents", candidates.count)
       answer.add("responseTruncated", isTruncated)
-      answer.add("rawSpillPath", folder.journal(pid))
+      answer.add("rawSpillPath", journalPath)
       if !problems.isEmpty { answer.add("rawErrors", .array(problems.map { .string($0) })) }
       return answer.closed
     }
@@ -264,7 +402,9 @@ final class SessionBridge: Sendable {
         event: entry.event, timestamp: BridgeTimestamp.text(entry.time), data: record.data,
         originalBytes: record.originalBytes, rawError: record.problem)
     } else {
-      envelope = record.data.withUnsafeBytes { self.envelope(entry.event, entry.time, $0, entry.ref) }
+      envelope = record.data.withUnsafeBytes {
+        self.envelope(entry.event, BridgeTimestamp.text(entry.time), $0, entry.ref)
+      }
     }
     return Found(record: record, envelope: envelope)
   }
@@ -320,6 +460,7 @@ final class SessionBridge: Sendable {
   ///
   /// - Returns: the clients, which may not read.
   func stop(reason: String) -> [BridgePeer] {
+    while publishSome() {}
     let peers: [BridgePeer] = state.withLock { state in
       state.isStopped = true
       defer { state.peers = [:] }

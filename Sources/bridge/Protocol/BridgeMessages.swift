@@ -63,22 +63,28 @@ package struct BridgeEnvelope: Sendable, Equatable {
 
   /// The envelope without a newline.
   package var json: [UInt8] {
-    var object = JSONObjectText()
-    object.add("type", "event")
-    object.add("event", event)
-    object.add("timestamp", timestamp)
-    object.add("data", json: data)
-    if let originalBytes {
-      object.add("truncated", true)
-      object.add("originalBytes", originalBytes)
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  package func append(to bytes: inout [UInt8]) {
+    JSONObjectText.append(to: &bytes) { object in
+      object.add("type", "event")
+      object.add("event", event)
+      object.add("timestamp", timestamp)
+      object.add("data", json: data)
+      if let originalBytes {
+        object.add("truncated", true)
+        object.add("originalBytes", originalBytes)
+      }
+      if let raw {
+        object.add("rawEventPath", raw.path)
+        object.add("rawEventRef", "\(raw.ref)")
+      }
+      if let rawError { object.add("rawError", rawError) }
+      if isRestored { object.add("rawRestored", true) }
     }
-    if let raw {
-      object.add("rawEventPath", raw.path)
-      object.add("rawEventRef", "\(raw.ref)")
-    }
-    if let rawError { object.add("rawError", rawError) }
-    if isRestored { object.add("rawRestored", true) }
-    return object.closed
   }
 }
 
@@ -112,12 +118,6 @@ package enum BridgeNotice {
 }
 
 extension JSONObjectText {
-  package mutating func add(_ key: String, _ value: JSONValue) {
-    var text: [UInt8] = []
-    value.write(to: &text, sorted: false)
-    add(key, json: text)
-  }
-
   /// The object and a newline.
   package var line: [UInt8] { closed + [UInt8(ascii: "\n")] }
 }

@@ -1,4 +1,4 @@
-internal import RelayWire
+package import RelayWire
 
 /// The members of one JSON object, found without decoding their values.
 package struct JSONFields {
@@ -10,6 +10,7 @@ package struct JSONFields {
     self.bytes = bytes
     guard let base = bytes.baseAddress else { return nil }
     var found: [(Range<Int>, Range<Int>)] = []
+    found.reserveCapacity(8)
     var cursor = JSONCursor(bytes)
     var isWhole = true
     let isObject = cursor.members { key, cursor in
@@ -69,27 +70,58 @@ package struct JSONFields {
 
 /// Writes one JSON object member by member, in the order of the calls.
 package struct JSONObjectText {
-  private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+  private var bytes: [UInt8] = [UInt8(ascii: "{")]
+  private var isEmpty = true
 
   package init() {}
 
   /// The object with its closing brace.
   package var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
 
+  /// Appends an object to bytes without making a copy of it: for what is written for every event.
+  package static func append(to bytes: inout [UInt8], _ write: (inout Self) -> Void) {
+    var object = Self()
+    swap(&object.bytes, &bytes)
+    object.bytes.append(UInt8(ascii: "{"))
+    write(&object)
+    object.bytes.append(UInt8(ascii: "}"))
+    swap(&object.bytes, &bytes)
+  }
+
   package mutating func add(_ key: String, json value: some Collection<UInt8>) {
-    if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-    JSONText.quote(key, into: &bytes)
-    bytes.append(UInt8(ascii: ":"))
+    begin(key)
+    bytes += value
+  }
+
+  package mutating func add(_ key: String, json value: UnsafeRawBufferPointer) {
+    begin(key)
     bytes += value
   }
 
   package mutating func add(_ key: String, _ text: String) {
-    var value: [UInt8] = []
-    JSONText.quote(text, into: &value)
-    add(key, json: value)
+    begin(key)
+    JSONText.quote(text, into: &bytes)
   }
 
-  package mutating func add(_ key: String, _ number: Int) { add(key, json: Array("\(number)".utf8)) }
+  package mutating func add(_ key: String, _ number: Int) {
+    begin(key)
+    bytes += "\(number)".utf8
+  }
 
-  package mutating func add(_ key: String, _ flag: Bool) { add(key, json: Array("\(flag)".utf8)) }
+  package mutating func add(_ key: String, _ flag: Bool) {
+    begin(key)
+    bytes += "\(flag)".utf8
+  }
+
+  package mutating func add(_ key: String, _ value: JSONValue) {
+    begin(key)
+    value.write(to: &bytes, sorted: false)
+  }
+
+  private mutating func begin(_ key: String) {
+    if !isEmpty { bytes.append(UInt8(ascii: ",")) }
+    isEmpty = false
+    JSONText.quote(key, into: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+  }
 }
