@@ -1,7 +1,7 @@
 """Goals and verdicts. Saved figures are judged by the same rule as figures that were just measured."""
 import importlib
 
-PARTS = ("readers", "latency", "store", "upgrade", "growth", "supervisor", "bridge", "extension", "scale", "discord")
+PARTS = ("readers", "latency", "store", "upgrade", "growth", "supervisor", "bridge", "control", "extension", "scale", "discord")
 MET, MISSED, NOT_MEASURED = "met", "MISSED", "not measured"
 
 
