@@ -1,4 +1,5 @@
 import ControlServer
+import ProcessSupervision
 import RelayHome
 import RelayModel
 import RelayWire
@@ -48,10 +49,16 @@ extension EndToEnd.Sessions {
       try await RelayFixture.run { relay in
         let pi = try await attach(relay)
         try await choose("shop", relay)
+        let lines = Lines()
+        async let watched = relay.converse("watch", "shop") { line, _ in lines.add(line) }
+        await lines.wait { $0.contains { $0.hasPrefix("shop is ") } }
         try pi.beginRun("typed here", source: "interactive")
         await relay.messenger.waitForText("▶ USER: typed here")
         try pi.endRun("An answer for both.")
         await relay.messenger.waitForText("An answer for both.")
+        await lines.wait { $0.contains("▶ typed here") }
+        try await relay.messenger.say("/close", id: "close")
+        #expect(try await watched.exit == .exited(0))
       }
     }
 

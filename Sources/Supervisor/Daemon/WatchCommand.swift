@@ -179,7 +179,7 @@ struct EventText {
       let piece = text("text")
       if let last = piece.last { isWithinLine = !last.isNewline }
       return piece
-    case "run.started": return line("▶ \(text("text"))")
+    case "run.started", "typed": return line("▶ \(text("text"))")
     case "tool.started": return line("🔧 \(text("name")) \(text("arguments"))")
     case "tool.ended" where data?["failed"] == true: return line("🔧 \(text("name")) ✗")
     case "question.opened":
