@@ -1,6 +1,5 @@
 internal import AgentRuntime
 internal import BridgeProtocol
-internal import DequeModule
 internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
@@ -32,38 +31,6 @@ final class SessionBridge: Sendable {
     }
   }
 
-  /// Something to publish, with the time at which it came, in milliseconds since 1970.
-  private enum Arrival {
-    /// Events as pi wrote them: lines, each with its newline.
-    case lines([UInt8], time: Int64)
-    /// An event that is not pi's own; the data is a JSON object.
-    case event(String, data: [UInt8], time: Int64)
-
-    var bytes: Int {
-      switch self {
-      case .lines(let bytes, _), .event(_, let bytes, _): bytes.count
-      }
-    }
-  }
-
-  private enum Pace: Equatable {
-    /// Nothing waits to be published.
-    case idle
-    /// An errand of the loop publishes.
-    case scheduled
-    /// Publishing waits for a client to read.
-    case held(Int)
-  }
-
-  private struct Staging {
-    var arrivals: Deque<Arrival> = []
-    var bytes = 0
-    var pace = Pace.idle
-    var holds = 0
-    /// Pieces of events that came faster than the disk took them.
-    var lost = 0
-  }
-
   /// Results of publishing in one turn.
   private struct Turn {
     /// The agent's state after the last event that tells it: true where it is idle.
@@ -71,14 +38,8 @@ final class SessionBridge: Sendable {
     var failure: (any Error)?
   }
 
-  /// Bytes of events that may wait for the disk.
-  private static let maximumStagedBytes = 16 << 20
-  /// Bytes of events that may wait for a client that reads slowly.
-  private static let maximumHeldBytes = 12 << 20
   /// Time for a client to read something, before the others' events go on without it.
   private static let longestHold: Duration = .milliseconds(50)
-  /// Bytes of events that are published in one turn of the loop: between turns it writes to clients.
-  private static let bytesInOneTurn = 256 << 10
   /// Bytes of envelopes that go to the clients at once.
   fileprivate static let bytesInOneWrite = 64 << 10
   static let maximumClients = 32
@@ -87,13 +48,13 @@ final class SessionBridge: Sendable {
   let pid: Int32
   let limits: BridgeLimits
   private let folder: BridgeFolder
-  private let journalPath: String
+  private let reader: HistoryReader
   private let process: PiConnection
   private let timeSource: TimeSource
   private let logger: Logger
   private let taskScope: TaskScope
   private let state: Locked<State>
-  private let staging = Locked(Staging())
+  private let staging = Locked(EventStaging())
 
   init(
     _ process: PiConnection, of session: ObservedSession, hostName: String, folder: BridgeFolder, limits: BridgeLimits,
@@ -107,7 +68,7 @@ final class SessionBridge: Sendable {
     self.logger = logger
     self.taskScope = taskScope
     pid = process.process.pid
-    journalPath = folder.journal(pid)
+    reader = HistoryReader(path: folder.journal(pid), limits: limits)
     let now = BridgeTimestamp.text(Self.milliseconds(timeSource))
     var record = RegistryRecord(
       pid: pid, processStartTime: process.process.startTime, hostname: hostName, cwd: session.directory,
@@ -116,7 +77,7 @@ final class SessionBridge: Sendable {
     record.sessionName = session.name
     record.isIdle = true
     record.hasPendingMessages = false
-    state = Locked(State(record: record, journal: EventJournal(path: journalPath, limits: limits)))
+    state = Locked(State(record: record, journal: EventJournal(path: reader.path, limits: limits)))
   }
 
   private static func milliseconds(_ timeSource: TimeSource) -> Int64 { Int64(timeSource.wallTime() * 1_000) }
@@ -174,24 +135,8 @@ final class SessionBridge: Sendable {
     stage(.event(event, data: data, time: Self.milliseconds(timeSource)))
   }
 
-  private func stage(_ arrival: Arrival) {
-    let bytes = arrival.bytes
-    let mustSchedule = staging.withLock { staging in
-      guard staging.bytes + bytes <= Self.maximumStagedBytes else {
-        staging.lost += 1
-        return false
-      }
-      staging.arrivals.append(arrival)
-      staging.bytes += bytes
-      switch staging.pace {
-      case .scheduled: return false
-      case .held where staging.bytes <= Self.maximumHeldBytes: return false
-      case .held, .idle:
-        staging.pace = .scheduled
-        return true
-      }
-    }
-    if mustSchedule { EventLoop.logs.perform { [self] in publishStaged() } }
+  private func stage(_ arrival: EventStaging.Arrival) {
+    if staging.withLock({ $0.add(arrival) }) { EventLoop.logs.perform { [self] in publishStaged() } }
   }
 
   private func publishStaged() {
@@ -201,18 +146,7 @@ final class SessionBridge: Sendable {
 
   /// - Returns: true if there is more.
   private func publishSome() -> Bool {
-    let (arrivals, lost, hasMore) = staging.withLock { staging in
-      var arrivals: [Arrival] = []
-      var bytes = 0
-      while bytes < Self.bytesInOneTurn, let next = staging.arrivals.popFirst() {
-        arrivals.append(next)
-        bytes += next.bytes
-      }
-      staging.bytes -= bytes
-      staging.pace = staging.arrivals.isEmpty ? .idle : .scheduled
-      defer { staging.lost = 0 }
-      return (arrivals, staging.lost, staging.pace == .scheduled)
-    }
+    let (arrivals, lost, hasMore) = staging.withLock { $0.takeTurn() }
     if lost > 0 { tellOfLost(lost) }
     let (runState, failure): (Bool?, (any Error)?) = state.withLock { state in
       guard !state.isStopped else { return (nil, nil) }
@@ -233,18 +167,14 @@ final class SessionBridge: Sendable {
 
   /// A client that reads slower than the events are published.
   private func laggard() -> BridgePeer? {
-    guard staging.withLock({ $0.bytes <= Self.maximumHeldBytes }) else { return nil }
+    guard staging.withLock({ $0.mayBeHeld }) else { return nil }
     return state.withLock { $0.peers.values.first { $0.isSubscribed && $0.isBehind(tolerableUnsentBytes) } }
   }
 
   /// Publishes no more until the client has read, so that it is not disconnected for a burst that is faster than any client
   /// reads. One that reads nothing is not waited for again.
   private func hold(for peer: BridgePeer) {
-    let number = staging.withLock { staging in
-      staging.holds += 1
-      staging.pace = .held(staging.holds)
-      return staging.holds
-    }
+    let number = staging.withLock { $0.hold() }
     let unsent = peer.unsentBytes
     peer.onRelief(tolerableUnsentBytes) { [self] in EventLoop.logs.perform { [self] in endHold(number) } }
     taskScope.add { [self] in
@@ -254,12 +184,7 @@ final class SessionBridge: Sendable {
   }
 
   private func endHold(_ number: Int, before: () -> Void = {}) {
-    let isHeld = staging.withLock { staging in
-      guard staging.pace == .held(number) else { return false }
-      staging.pace = .scheduled
-      return true
-    }
-    guard isHeld else { return }
+    guard staging.withLock({ $0.endHold(number) }) else { return }
     before()
     publishStaged()
   }
@@ -270,7 +195,7 @@ final class SessionBridge: Sendable {
     for peer in state.withLock({ Array($0.peers.values) }) { peer.send(BridgeNotice.error(words, where: "events")) }
   }
 
-  private func publish(_ arrival: Arrival, _ state: inout State, _ turn: inout Turn) {
+  private func publish(_ arrival: EventStaging.Arrival, _ state: inout State, _ turn: inout Turn) {
     switch arrival {
     case .event(let name, let data, let time):
       let timestamp = BridgeTimestamp.text(time)
@@ -299,7 +224,7 @@ final class SessionBridge: Sendable {
     var summary: [UInt8]?
     var ref: Int?
     do {
-      summary = try Self.summary(ofCut: event, data, state.journal, limits)
+      summary = try reader.summary(ofCut: event, data, state.journal)
       if let summary {
         _ = try summary.withUnsafeBytes { try state.journal.append(event, time: time, $0, isSummary: true) }
       } else {
@@ -313,43 +238,10 @@ final class SessionBridge: Sendable {
     if let summary {
       BridgeEnvelope(event: event, timestamp: timestamp, data: summary).append(to: &state.published)
     } else {
-      envelope(event, timestamp, data, ref).append(to: &state.published)
+      reader.envelope(event, timestamp, data, ref).append(to: &state.published)
     }
     state.published.append(UInt8(ascii: "\n"))
     if state.published.count >= Self.bytesInOneWrite { state.sendPublished() }
-  }
-
-  /// The summary of an `agent_end` that was too long to be read, made from the messages of its run.
-  private static func summary(
-    ofCut event: String, _ data: UnsafeRawBufferPointer, _ journal: EventJournal, _ limits: BridgeLimits
-  ) throws -> [UInt8]? {
-    guard event == "agent_end", JSONFields(data)?["messages"] == nil else { return nil }
-    try journal.flush()
-    var messages = 0
-    var answer: [UInt8]?
-    for entry in try journal.entries().reversed() {
-      if entry.event == "agent_start" { break }
-      guard entry.event == "message_end" else { continue }
-      messages += 1
-      guard answer == nil, let record = try journal.record(entry) else { continue }
-      answer = record.data.withUnsafeBytes { buffer in
-        guard let fields = JSONFields(buffer), fields.object("message")?.text("role") == "assistant" else { return nil }
-        return fields["message"].map { Array($0) }
-      }
-    }
-    let text = answer ?? []
-    return text.withUnsafeBytes {
-      EventSummary.agentEnd(messages: messages, answer: answer == nil ? nil : $0, limits: limits)
-    }
-  }
-
-  private func envelope(_ event: String, _ time: String, _ data: UnsafeRawBufferPointer, _ ref: Int?) -> BridgeEnvelope
-  {
-    let summary = EventSummary(of: data, named: event, limits: limits)
-    return BridgeEnvelope(
-      event: event, timestamp: time, data: summary.data,
-      originalBytes: summary.isTruncated ? summary.originalBytes : nil,
-      raw: summary.isTruncated && limits.spillRawEvents ? ref.map { (journalPath, $0) } : nil)
   }
 
   private static func type(of line: UnsafeRawBufferPointer) -> String? {
@@ -363,75 +255,12 @@ final class SessionBridge: Sendable {
     return type
   }
 
-  // MARK: - History
+  // MARK: - Clients
 
   /// The answer to a request for history: a JSON object.
   func history(_ query: BridgeRequest.HistoryQuery) throws -> [UInt8] {
-    try state.withLock { state in
-      let journal = state.journal
-      try journal.flush()
-      let candidates = BridgeHistory.candidates(among: try journal.entries(), query, limits: limits)
-      let maximum = query.maxBytes ?? limits.maxHistoryResponseBytes
-      var problems: [String] = []
-      let (chosen, isTruncated) = try BridgeHistory.newest(of: candidates, maximumBytes: maximum) { entry in
-        try compact(entry, journal).map { ($0, $0.envelope.json.count) }
-      }
-      var events = chosen.map(\.envelope)
-      if query.raw { restore(&events, chosen, maximum, &problems) }
-      var answer = JSONObjectText()
-      answer.add(
-        "events", json: Array("[".utf8) + events.map(\.json).joined(separator: [UInt8(ascii: ",")]) + Array("]".utf8))
-      answer.add("totalEvents", candidates.count)
-      answer.add("responseTruncated", isTruncated)
-      answer.add("rawSpillPath", journalPath)
-      if !problems.isEmpty { answer.add("rawErrors", .array(problems.map { .string($0) })) }
-      return answer.closed
-    }
+    try state.withLock { try reader.answer(query, from: $0.journal) }
   }
-
-  private struct Found {
-    let record: EventJournal.Record
-    var envelope: BridgeEnvelope
-  }
-
-  private func compact(_ entry: BridgeHistory.Entry, _ journal: EventJournal) throws -> Found? {
-    guard let record = try journal.record(entry) else { return nil }
-    var envelope: BridgeEnvelope
-    if record.isSummary {
-      envelope = BridgeEnvelope(
-        event: entry.event, timestamp: BridgeTimestamp.text(entry.time), data: record.data,
-        originalBytes: record.originalBytes, rawError: record.problem)
-    } else {
-      envelope = record.data.withUnsafeBytes {
-        self.envelope(entry.event, BridgeTimestamp.text(entry.time), $0, entry.ref)
-      }
-    }
-    return Found(record: record, envelope: envelope)
-  }
-
-  /// Puts whole events into the places of their summaries, the newest first, as far as they fit.
-  private func restore(
-    _ events: inout [BridgeEnvelope], _ found: [Found], _ maximum: Int, _ problems: inout [String]
-  ) {
-    var size = events.reduce(0) { $0 + $1.json.count }
-    for index in events.indices.reversed() where events[index].originalBytes != nil {
-      let record = found[index].record
-      if record.isSummary {
-        if let problem = record.problem { problems.append(problem) }
-        continue
-      }
-      var whole = events[index]
-      whole.data = record.data
-      whole.originalBytes = nil
-      whole.isRestored = true
-      let grown = size - events[index].json.count + whole.json.count
-      guard events.count == 1 || maximum <= 0 || grown <= maximum else { continue }
-      events[index] = whole
-      size = grown
-    }
-  }
-
-  // MARK: - Clients
 
   /// Adds a client: it is sent `bridge_hello`, and then every event.
   ///
