@@ -1,4 +1,4 @@
-package import AgentSessions
+internal import AgentSessions
 package import ChatCommands
 internal import FoundationEssentials
 package import Logging
@@ -9,6 +9,7 @@ internal import RelayModel
 package import RelayStore
 package import RelayText
 package import RelayWire
+package import SessionCatalog
 
 /// Threads with a session of their own: opened by `/spawn`, closed with their thread.
 package final class ThreadSessions: Sendable {

@@ -8,6 +8,7 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayLogging
+internal import SessionCatalog
 internal import ToolApprovals
 
 /// Takes what can change of the configuration while the daemon runs.
