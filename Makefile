@@ -49,7 +49,7 @@ drill: setup ## break everything everywhere and count what is lost; about an hou
 	-@scripts/setup runit supervisor
 	@scripts/compare-supervisors
 
-fuzz: setup ## fuzz framer, scanner and YAML reader, a minute each
+fuzz: setup ## fuzz framer, scanner, YAML reader and gateway, a minute each
 	@scripts/fuzz
 
 lint: ## check formatting

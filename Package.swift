@@ -144,6 +144,14 @@ let package = Package(
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
         .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
+    // All sessions of the daemon: which exist, asleep or awake, their names, and which a conversation may address.
+    .target(
+      name: "SessionCatalog",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "SessionStates",
+        .product(name: "Logging", package: "swift-log"),
+      ], path: "Sources/Supervisor/SessionCatalog", swiftSettings: strict),
     .target(
       name: "PluginRuntime",
       dependencies: [
@@ -159,7 +167,7 @@ let package = Package(
       name: "ToolApprovals",
       dependencies: [
         "AgentSessions", "Approvals", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore",
-        "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayText", "RelayWire", "SessionCatalog", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/ToolApprovals", swiftSettings: strict),
     // Sends to one conversation, each recorded, tried again and settled, with no knowledge of sessions.
     .target(
@@ -188,7 +196,7 @@ let package = Package(
       name: "ChatCommands",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
-        "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayText", "RelayWire", "SessionCatalog", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
     // The assistant's admission, retention and periodic check.
@@ -196,7 +204,7 @@ let package = Package(
       name: "Assistant",
       dependencies: [
         "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayModel", "RelayWire", "SessionCatalog", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Assistant", swiftSettings: strict),
     // A conversation's arrivals and output, the session that it talks to, and the way of a prompt into a session.
@@ -205,7 +213,8 @@ let package = Package(
       dependencies: [
         "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
         "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
-        "RelayTransport", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "RelayTransport", "RelayWire", "SessionCatalog", "SessionStates",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ConversationSessions", swiftSettings: strict),
     // The operations of programs and agents on sessions: messages, events, answers, terminals, texts and files for a requester.
@@ -214,9 +223,9 @@ let package = Package(
       dependencies: [
         "AgentExtension", "AgentRuntime", "AgentSessions", "CLinux", "ChatCommands", "ConversationSessions",
         "Conversations",
-        "MessageDelivery",
-        "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
-        "RelayStore", "RelayText", "RelayWire", "SessionStates", .product(name: "Logging", package: "swift-log"),
+        "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayWire", "SessionCatalog", "SessionStates",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ProgramSessions", swiftSettings: strict),
     // Authorises, stores and dispatches arrivals, and recovers those of an earlier daemon.
@@ -226,7 +235,8 @@ let package = Package(
         "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices", "ConversationSessions",
         "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "ProgramSessions", "RelayConcurrency",
         "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
-        "RelayWire", "SessionStates", "ToolApprovals", .product(name: "Logging", package: "swift-log"),
+        "RelayWire", "SessionCatalog", "SessionStates", "ToolApprovals",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/MessageRouting", swiftSettings: strict),
     // The control socket and its messages.
@@ -244,7 +254,7 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "CLinux", "ControlServer", "MessageRouting", "PluginRuntime",
         "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayStore", "RelayTransport", "RelayWire",
-        .product(name: "Logging", package: "swift-log"),
+        "SessionCatalog", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/LiveUpgrade", swiftSettings: strict),
     // Makes the daemon from its parts: the order of start and end, and reload.
@@ -253,10 +263,10 @@ let package = Package(
       dependencies: [
         "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "Bridge", "BridgeProtocol",
         "CLinux", "ChatCommands", "ContentServices", "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC",
-        "PluginRuntime", "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome",
-        "RelayLogging",
-        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "ToolApprovals",
-        .product(name: "Logging", package: "swift-log"),
+        "PluginRuntime",
+        "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionCatalog", "SessionStates",
+        "ToolApprovals", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/RelayDaemon", swiftSettings: strict),
     .target(
@@ -429,9 +439,15 @@ let package = Package(
     .testTarget(
       name: "AgentSessionsTests",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "AgentRuntime", "AgentSessions", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayHome",
         "RelayLogging", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
         "pi-relay-demo-agent", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "SessionCatalogTests",
+      dependencies: [
+        "AgentRuntime", "AgentSessions", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "RelayStore", "RelayTransport", "SessionCatalog", "SessionStates", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "PluginRuntimeTests",
@@ -444,12 +460,14 @@ let package = Package(
       name: "ChatCommandsTests",
       dependencies: [
         "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayWire",
+        "SessionCatalog",
       ], swiftSettings: strict),
     .testTarget(
       name: "AssistantTests",
       dependencies: [
         "AgentRuntime", "AgentSessions", "Assistant", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayTransport", "SessionStates", "TestSupport", "pi-relay-demo-agent",
+        "RelayModel", "RelayStore", "RelayTransport", "SessionCatalog", "SessionStates", "TestSupport",
+        "pi-relay-demo-agent",
       ], swiftSettings: strict),
     .testTarget(
       name: "MessageDeliveryTests",
@@ -464,8 +482,8 @@ let package = Package(
     .testTarget(
       name: "ConversationsTests",
       dependencies: [
-        "AgentSessions", "Approvals", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig",
-        "RelayModel", "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
+        "Approvals", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
+        "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
     .testTarget(
@@ -486,10 +504,9 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "ConversationSessions",
         "Conversations", "MessageDelivery", "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig",
-        "RelayHome", "RelayLogging",
-        "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates", "TestSupport",
-        "ToolApprovals", "misbehaving-child", "splice", "pi-relay-demo-agent", "pi-relay-formatter",
-        .product(name: "Logging", package: "swift-log"),
+        "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        "SessionCatalog", "SessionStates", "TestSupport", "ToolApprovals", "misbehaving-child", "splice",
+        "pi-relay-demo-agent", "pi-relay-formatter", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(
@@ -533,7 +550,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AgentSessions", "CLinux", "ChatCommands", "ControlServer", "Drills", "MessageDelivery", "PluginConformance",
+        "CLinux", "ChatCommands", "ControlServer", "Drills", "MessageDelivery", "PluginConformance",
         "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc",

@@ -45,19 +45,6 @@ extension Session {
         text: prompt.text))
   }
 
-  @Test func `a few digits choose a session by its number, never by the beginning of its id`() async throws {
-    let folder = try TemporaryFolder()
-    try await SessionFixture.run(works: false, id: "2f9ab", in: folder) { session, _, _ in
-      let sessions = AddressableSessions(from: nil, among: [SessionListing(session)])
-      guard case .none = await sessions.choose("2"), case .one = await sessions.choose("2f"),
-        case .one = await sessions.choose("1")
-      else {
-        Issue.record("a number chose by an id, or an id was not found")
-        return
-      }
-    }
-  }
-
   @Test func `a message whose agent exited is in the queue before that is stored`() async throws {
     let folder = try TemporaryFolder()
     try await SessionFixture.run(works: false, in: folder) { session, _, store in

@@ -1,4 +1,3 @@
-import AgentSessions
 import RelayConcurrency
 import RelayConfig
 import SessionStates

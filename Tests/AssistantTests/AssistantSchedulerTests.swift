@@ -8,6 +8,7 @@ import RelayLogging
 import RelayModel
 import RelayStore
 import RelayTransport
+import SessionCatalog
 import SessionStates
 import TestSupport
 import Testing

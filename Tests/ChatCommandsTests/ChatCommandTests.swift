@@ -3,6 +3,7 @@ import RelayConcurrency
 import RelayConfig
 import RelayModel
 import RelayWire
+import SessionCatalog
 import Testing
 
 @testable import ChatCommands

@@ -2,7 +2,6 @@ import FoundationEssentials
 import RelayWire
 import Testing
 
-@testable import AgentSessions
 @testable import ChatCommands
 @testable import RelayModel
 
@@ -15,16 +14,6 @@ import Testing
         id: UUID().uuidString.lowercased(), name: "\(name)-\(number)", directory: "/", activity: .idle,
         model: String(repeating: "m", count: 200), pid: nil, queued: 0, openDialogs: 0, sessionFile: nil, restarts: 0,
         isDemo: false)
-    }
-  }
-
-  @Test func `a number without a session chooses no session`() async {
-    let none = AddressableSessions(from: nil, among: [])
-    for number in [Int.min, -1, 0, 1, Int.max] {
-      guard case .none = await none.choose("\(number)") else {
-        Issue.record("\(number) chose a session")
-        continue
-      }
     }
   }
 
@@ -66,21 +55,5 @@ import Testing
     #expect(wish.task == "look  at -- this")
     #expect(NewSession("") == NewSession("   "))
     #expect(NewSession("-- task").name == nil)
-  }
-
-  @Test func `only folders that really lie beneath a root are allowed`() throws {
-    let folder = FileManager.default.temporaryDirectory.path + "/pr-roots-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder + "/root/inner", withIntermediateDirectories: true)
-    try FileManager.default.createDirectory(atPath: folder + "/root-not", withIntermediateDirectories: true)
-    try FileManager.default.createSymbolicLink(atPath: folder + "/root/out", withDestinationPath: folder + "/root-not")
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let roots = [folder + "/root"]
-    #expect(SessionRoots.resolved(folder + "/root/inner", within: roots)?.hasSuffix("/root/inner") == true)
-    #expect(SessionRoots.resolved(folder + "/root/inner/../inner", within: roots)?.hasSuffix("/root/inner") == true)
-    for path in ["/root-not", "/root/out", "/root/../root-not", "/root/none"] {
-      #expect(SessionRoots.resolved(folder + path, within: roots) == nil, "\(path)")
-    }
-    #expect(SessionRoots.resolved("root/inner", within: roots) == nil)
-    #expect(SessionRoots.resolved(folder + "/root", within: []) == nil)
   }
 }

@@ -1,4 +1,3 @@
-import AgentSessions
 import DequeModule
 import RelayConcurrency
 import RelayStore

@@ -1,4 +1,3 @@
-import AgentSessions
 import Approvals
 import PiRPC
 import RelayConcurrency

@@ -1,4 +1,3 @@
-import AgentSessions
 import ControlServer
 import FoundationEssentials
 import ProcessSupervision

@@ -22,19 +22,19 @@ extension EndToEnd.Operation {
         try await relay.waitForLog("is ready in")
         let file = relay.home.path + "/relay.yaml"
         let right = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
-        func reload(_ logging: String) async throws {
-          try relay.scratch.write("home/relay.yaml", right + "\nlogging: \(logging)\n")
+        func reload(_ logging: String, bridge: String = "{}") async throws {
+          try relay.scratch.write("home/relay.yaml", right + "\nlogging: \(logging)\nbridge: \(bridge)\n")
           #expect(try await relay.command("reload").exit == .exited(0))
         }
         try await reload("{level: error}")
-        try await reload("{level: notice, keep: 7}")
-        try await relay.waitForLog("these settings take effect at the next start: logging.keep")
+        try await reload("{level: notice, keep: 7}", bridge: "{historyLimit: 7}")
+        try await relay.waitForLog("these settings take effect at the next start: logging.keep, bridge")
         try await relay.waitForLog("the configuration was read again")
         let lines = log(relay).map { $0.drop { $0 != " " }.dropFirst() }
         #expect(lines.contains { $0.hasPrefix("notice pi-relayd ") && $0.contains(" is ready in ") }, "\(lines)")
         // Not of the reload that left only errors.
         #expect(lines.count { $0 == "notice the configuration was read again" } == 1, "\(lines)")
-        #expect(lines.count { $0.hasSuffix("at the next start: logging.keep") } == 1, "\(lines)")
+        #expect(lines.count { $0.hasSuffix("at the next start: logging.keep, bridge") } == 1, "\(lines)")
         let refused = try await relay.command("config", "check")
         #expect(refused.exit == .exited(0))
         try relay.scratch.write("home/relay.yaml", right + "\nlogging:\n  level: loud\n")

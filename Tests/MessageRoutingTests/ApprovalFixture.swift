@@ -13,6 +13,7 @@ import RelayModel
 import RelayStore
 import RelayText
 import RelayWire
+import SessionCatalog
 import SessionStates
 import TestSupport
 import Testing

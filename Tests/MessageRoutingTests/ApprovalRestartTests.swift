@@ -1,4 +1,3 @@
-import AgentSessions
 import ContentServices
 import ConversationSessions
 import Conversations
@@ -13,6 +12,7 @@ import RelayStore
 import RelayText
 import RelayTransport
 import RelayWire
+import SessionCatalog
 import TestSupport
 import Testing
 import ToolApprovals

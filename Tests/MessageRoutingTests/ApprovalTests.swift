@@ -6,6 +6,7 @@ import RelayConfig
 import RelayModel
 import RelayStore
 import RelayWire
+import SessionCatalog
 import TestSupport
 import Testing
 import ToolApprovals

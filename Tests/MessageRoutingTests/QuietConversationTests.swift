@@ -10,6 +10,7 @@ import RelayLogging
 import RelayModel
 import RelayText
 import RelayWire
+import SessionCatalog
 import SessionStates
 import TestSupport
 import Testing

@@ -1,13 +1,13 @@
 internal import AgentRuntime
 internal import PiRPC
-internal import ProcessSupervision
+package import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayModel
 internal import SessionStates
 
 // The passage of a session from one program of this process to the next, which finds waiting messages in the store.
 extension Session {
-  enum Hold: Sendable {
+  package enum Hold: Sendable {
     /// It has no agent.
     case asleep
     case ready(SessionSnapshot)
@@ -18,7 +18,7 @@ extension Session {
   }
 
   /// Stops listening to its agent until `resume`.
-  func hold() async -> Hold {
+  package func hold() async -> Hold {
     guard phase.isOpen else { return .busy }
     // A person's own pi connects again by itself, to the next program.
     if isAttached { return current.isNothing && queue.isEmpty ? .asleep : .busy }
@@ -51,10 +51,10 @@ extension Session {
     return run.isAccepted && run.takesSteering && current.isEndAwaited && !queue.hasCompaction
   }
 
-  func resume() { connection?.resume() }
+  package func resume() { connection?.resume() }
 
   /// Continues with the agent of this program's predecessor. Called before `work` begins.
-  func adopt(_ handover: SessionSnapshot) async throws {
+  package func adopt(_ handover: SessionSnapshot) async throws {
     let (connection, slot) = try await agent.adopt(handover, for: self)
     transcript.adopt(lastEntry: handover.lastLeaf)
     if let state = handover.state { learn(state, through: connection) }

@@ -60,7 +60,7 @@ extension Session {
 
   /// Closes an assistant's session to what arrives from now on, where it has had nothing to do for so long that it is not
   /// needed any more; `close` must follow.
-  func beginsToCloseIfUnused(for limit: Duration) -> Bool {
+  package func beginsToCloseIfUnused(for limit: Duration) -> Bool {
     let now = dependencies.timeSource.wallTime()
     guard phase.isOpen, !isBusy, !questions.hasOwn, retention.isUnused(for: limit, now: now) else { return false }
     phase.take(.closed)
@@ -123,14 +123,14 @@ extension Session {
   // MARK: - The daemon
 
   /// The daemon is about to end: what cannot begin any more is no failure.
-  func willPark() {
+  package func willPark() {
     phase.take(.shutdownAnnounced)
     current.run?.prompt.life.take(.shutDown)
   }
 
   /// Ends the agent because the daemon ends. What waits, or is not known to be with the agent, is found by the next
   /// daemon. Answers what was cut short, in words; nil when nothing was.
-  func shutDown() async -> String? {
+  package func shutDown() async -> String? {
     let isRunning = current.run?.isAccepted == true
     phase.take(.shutDown)
     current.run?.prompt.life.take(.shutDown)

@@ -2,13 +2,13 @@ package import AgentRuntime
 internal import Logging
 package import PiRPC
 internal import ProcessSupervision
-internal import RelayConcurrency
-internal import RelayConfig
+package import RelayConcurrency
+package import RelayConfig
 internal import RelayLogging
 package import RelayModel
 internal import RelayStore
 internal import RelayText
-internal import SessionStates
+package import SessionStates
 
 /// One session of the agent: a queue of messages, and a pi process started when there is one to work on.
 ///
@@ -40,7 +40,7 @@ package actor Session {
   static let quietAfterEnd: Duration = .milliseconds(150)
   static let abortLimit: Duration = .seconds(10)
 
-  init(
+  package init(
     _ record: SessionRecord, pi: Config.Pi, settings: Config.Sessions, memory: TranscriptRetention? = nil,
     dependencies: SessionDependencies, taskScope: TaskScope, isRestored: Bool = false, isListed: Bool = true,
     phase: SessionPhase = .open, emit: @escaping @Sendable (SessionEvent) -> Void
@@ -63,7 +63,7 @@ package actor Session {
   /// A person runs its agent in a terminal.
   package nonisolated var isAttached: Bool { context.record.isAttached }
   /// The conversation that began it.
-  nonisolated var home: ConversationKey? { context.record.home }
+  package nonisolated var home: ConversationKey? { context.record.home }
   nonisolated var settings: Config.Sessions { context.settings }
   nonisolated var pi: Config.Pi { context.pi }
   nonisolated var dependencies: SessionDependencies { context.dependencies }
@@ -83,7 +83,7 @@ package actor Session {
       terminal: isAttached ? terminal.status(isConnected: connection != nil) : nil)
   }
 
-  var record: SessionRecord {
+  package var record: SessionRecord {
     var record = context.record
     record.name = name
     record.model = model.chosen

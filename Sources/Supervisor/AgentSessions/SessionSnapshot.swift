@@ -1,11 +1,11 @@
 package import AgentRuntime
 internal import PiRPC
-internal import RelayModel
+package import RelayModel
 internal import SessionStates
 
 /// A session whose agent the next program of this process continues.
 package struct SessionSnapshot: Codable, Sendable {
-  var id: String
+  package var id: String
   package var connection: PiConnection.Snapshot
   var program: AgentExecutable
   var state: PiState?
@@ -19,5 +19,5 @@ package struct SessionSnapshot: Codable, Sendable {
   var run: SessionRun?
 
   /// Messages that it is at work on.
-  var messages: [MessageKey] { [run?.prompt.key].compactMap(\.self) + (run?.steering.map(\.prompt.key) ?? []) }
+  package var messages: [MessageKey] { [run?.prompt.key].compactMap(\.self) + (run?.steering.map(\.prompt.key) ?? []) }
 }

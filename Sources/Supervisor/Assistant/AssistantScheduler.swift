@@ -1,10 +1,11 @@
-package import AgentSessions
+internal import AgentSessions
 package import Logging
 package import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
 package import RelayModel
 internal import RelayWire
+package import SessionCatalog
 
 /// The parts of message routing that the assistant's periodic work needs.
 package protocol AssistantHost: Sendable {

@@ -3,6 +3,7 @@ package import AgentSessions
 package import RelayConfig
 internal import RelayHome
 internal import RelayModel
+package import SessionCatalog
 
 /// The assistant's settings, and the profile that they give its sessions: an agent, a folder, limits and slots of their own,
 /// and a transcript that does not last.

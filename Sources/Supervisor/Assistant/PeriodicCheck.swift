@@ -3,6 +3,7 @@ internal import PiRPC
 internal import RelayConcurrency
 internal import RelayModel
 package import RelayWire
+internal import SessionCatalog
 internal import SessionStates
 
 /// The assistant's periodic check: the agent is asked, in a session that knows of nothing else, whether there is something

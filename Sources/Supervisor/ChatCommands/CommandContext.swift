@@ -1,6 +1,7 @@
 package import AgentSessions
 package import RelayConfig
 package import RelayWire
+package import SessionCatalog
 
 /// The conversation in which a command was called, and everything that a command may do there.
 package protocol CommandContext: Sendable {

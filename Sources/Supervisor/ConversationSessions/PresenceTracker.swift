@@ -1,4 +1,3 @@
-package import AgentSessions
 package import Conversations
 package import Logging
 internal import PluginRuntime
@@ -7,6 +6,7 @@ internal import RelayLogging
 internal import RelayModel
 package import RelayText
 internal import RelayWire
+package import SessionCatalog
 
 /// The activity that each messenger's bot shows. Everybody sees it, so it names only sessions that everybody may address: the
 /// one that the messenger's conversations watch where there is just one, otherwise their number.

@@ -8,6 +8,7 @@ internal import RelayConcurrency
 package import RelayConfig
 package import RelayModel
 package import RelayWire
+package import SessionCatalog
 package import SessionStates
 
 /// Gives messages to sessions, beginning a session where a conversation has none.

@@ -8,6 +8,7 @@ internal import RelayLogging
 package import RelayModel
 package import RelayStore
 internal import RelayWire
+package import SessionCatalog
 
 /// The session that each conversation talks to: stored, cached, and shown in the conversation.
 package final class SessionBindings: Sendable {

@@ -9,6 +9,7 @@ internal import RelayModel
 package import RelayStore
 package import RelayText
 package import RelayWire
+package import SessionCatalog
 
 /// Threads with a session of their own: opened by `/spawn`, closed with their thread.
 package final class ThreadSessions: Sendable {

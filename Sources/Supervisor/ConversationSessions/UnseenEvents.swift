@@ -1,9 +1,10 @@
-package import AgentSessions
+internal import AgentSessions
 package import Conversations
 package import Logging
 internal import RelayLogging
 package import RelayModel
 package import RelayStore
+package import SessionCatalog
 
 /// Tells conversations of what concerns them in sessions that they have turned away from.
 package struct UnseenEvents: Sendable {

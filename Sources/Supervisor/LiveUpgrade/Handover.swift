@@ -1,5 +1,5 @@
 internal import AgentRuntime
-package import AgentSessions
+internal import AgentSessions
 internal import CLinux
 internal import Glibc
 package import MessageRouting
@@ -10,6 +10,7 @@ internal import RelayHome
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire
+package import SessionCatalog
 
 /// Everything that a daemon passes to the program that takes its place in the same process: children, pipes, and what
 /// was under way on them. The rest is in the store.

@@ -1,4 +1,3 @@
-package import AgentSessions
 package import ControlServer
 internal import Glibc
 package import Logging
@@ -8,6 +7,7 @@ package import ProcessSupervision
 package import RelayConcurrency
 package import RelayHome
 internal import RelayWire
+package import SessionCatalog
 
 /// Lets another program take this daemon's place in the same process, with its children and pipes. Streams continue
 /// without a gap that people notice.

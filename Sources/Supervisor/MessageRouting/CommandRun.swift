@@ -6,6 +6,7 @@ internal import RelayConfig
 internal import RelayHome
 internal import RelayModel
 internal import RelayWire
+internal import SessionCatalog
 
 /// A call of a command in a conversation: the actions that the command may take there, and its record.
 struct CommandRun: CommandContext {

@@ -6,6 +6,7 @@ internal import RelayConcurrency
 internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
+internal import SessionCatalog
 
 /// Drops terminals that do not come back: their daemon or their connection may only have been restarted.
 struct DetachedTerminals: Sendable {

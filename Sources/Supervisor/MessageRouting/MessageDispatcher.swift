@@ -13,6 +13,7 @@ internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayWire
+internal import SessionCatalog
 internal import SessionStates
 internal import ToolApprovals
 

@@ -12,6 +12,7 @@ internal import RelayModel
 internal import RelayStore
 internal import RelayText
 internal import RelayWire
+internal import SessionCatalog
 internal import SessionStates
 
 /// Continues the work that an earlier daemon, or the predecessor of this process, left unfinished. The work of each

@@ -1,4 +1,3 @@
-package import AgentSessions
 package import Assistant
 internal import ChatCommands
 package import ContentServices
@@ -17,6 +16,7 @@ package import RelayStore
 package import RelayText
 package import RelayTransport
 internal import RelayWire
+package import SessionCatalog
 package import ToolApprovals
 
 /// Routes people's messages to sessions and the sessions' events to conversations.

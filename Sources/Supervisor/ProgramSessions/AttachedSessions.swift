@@ -12,6 +12,7 @@ internal import RelayModel
 package import RelayStore
 internal import RelayText
 package import RelayWire
+package import SessionCatalog
 internal import SessionStates
 
 /// The sessions whose agents people run in terminals: an agent connects, turns to another session, and leaves.

@@ -1,4 +1,4 @@
-package import AgentSessions
+internal import AgentSessions
 package import ConversationSessions
 package import Conversations
 package import Logging
@@ -9,6 +9,7 @@ package import RelayModel
 package import RelayStore
 package import RelayText
 internal import RelayWire
+package import SessionCatalog
 internal import SessionStates
 
 /// Continues the messages of programs that an earlier daemon left unfinished.

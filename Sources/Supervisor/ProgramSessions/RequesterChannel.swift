@@ -1,5 +1,5 @@
 internal import AgentExtension
-package import AgentSessions
+internal import AgentSessions
 package import ConversationSessions
 internal import Conversations
 internal import FoundationEssentials
@@ -11,6 +11,7 @@ internal import RelayLogging
 internal import RelayModel
 package import RelayStore
 package import RelayWire
+package import SessionCatalog
 
 /// The way from an agent to the person whose message it works on: texts and files that the agent sends by itself, to the
 /// conversation of that message and no other. Files that a person at the terminal sends go to all conversations.

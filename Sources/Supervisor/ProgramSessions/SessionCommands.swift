@@ -1,4 +1,4 @@
-package import AgentSessions
+internal import AgentSessions
 package import ConversationSessions
 package import Conversations
 internal import PiRPC
@@ -6,6 +6,7 @@ package import RelayConcurrency
 internal import RelayConfig
 package import RelayModel
 package import RelayWire
+package import SessionCatalog
 internal import SessionStates
 
 /// The operations on sessions for programs that are no messengers. A session is named by its id, its name or the

@@ -10,6 +10,7 @@ internal import RelayConfig
 internal import RelayModel
 internal import RelayStore
 internal import RelayWire
+internal import SessionCatalog
 internal import ToolApprovals
 
 /// The daemon as the extensions of agents know it: of its own children, and of pi in terminals.

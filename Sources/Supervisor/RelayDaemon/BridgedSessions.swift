@@ -6,6 +6,7 @@ internal import PiRPC
 internal import ProgramSessions
 internal import RelayModel
 internal import RelayWire
+internal import SessionCatalog
 
 /// The daemon's sessions as bridges know them.
 struct BridgedSessions: BridgeHost {

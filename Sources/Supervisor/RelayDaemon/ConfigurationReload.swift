@@ -8,6 +8,7 @@ internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
 internal import RelayLogging
+internal import SessionCatalog
 internal import ToolApprovals
 
 /// Takes what can change of the configuration while the daemon runs.
@@ -55,7 +56,7 @@ struct ConfigurationReload: Sendable {
       ("logging.maximumMegabytes", old.logging.maximumBytes != new.logging.maximumBytes),
       ("logging.keep", old.logging.keep != new.logging.keep),
       ("shutdown", old.shutdown != new.shutdown), ("storage", old.storage != new.storage),
-      ("delivery", old.delivery != new.delivery),
+      ("delivery", old.delivery != new.delivery), ("bridge", old.bridge != new.bridge),
     ].filter(\.1).map(\.0)
   }
 }

@@ -1,4 +1,3 @@
-internal import AgentSessions
 internal import Bridge
 internal import CLinux
 internal import ControlServer
@@ -17,6 +16,7 @@ internal import RelayLogging
 internal import RelayModel
 internal import RelayStore
 internal import RelayTransport
+internal import SessionCatalog
 internal import ToolApprovals
 
 /// The whole supervisor: how its parts are made, and the order in which they start and end.

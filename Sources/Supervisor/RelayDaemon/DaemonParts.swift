@@ -15,6 +15,7 @@ internal import RelayHome
 internal import RelayLogging
 internal import RelayStore
 internal import RelayText
+internal import SessionCatalog
 internal import SessionStates
 
 /// The parts of a daemon, each made from those before it.

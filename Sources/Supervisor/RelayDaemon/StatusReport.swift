@@ -1,5 +1,4 @@
 internal import AgentRuntime
-internal import AgentSessions
 internal import ControlServer
 internal import Glibc
 internal import LiveUpgrade
@@ -10,6 +9,7 @@ internal import RelayConfig
 internal import RelayHome
 internal import RelayModel
 internal import RelayStore
+internal import SessionCatalog
 
 /// Asks all parts for their state.
 struct StatusReport: Sendable {

@@ -1,4 +1,4 @@
-package import AgentSessions
+internal import AgentSessions
 package import Approvals
 package import Logging
 package import RelayConcurrency
@@ -7,6 +7,7 @@ internal import RelayLogging
 package import RelayModel
 package import RelayStore
 package import RelayText
+package import SessionCatalog
 internal import SessionStates
 
 /// Decides about the tool calls of all sessions: applies the rules and the grants, has the requester asked, and keeps the

@@ -2,6 +2,7 @@ internal import AgentSessions
 internal import RelayModel
 internal import RelayText
 internal import RelayWire
+internal import SessionCatalog
 
 struct UseCommand: ChatCommand {
   let name = "use"

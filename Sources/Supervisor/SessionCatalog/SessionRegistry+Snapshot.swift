@@ -1,4 +1,5 @@
 internal import AgentRuntime
+package import AgentSessions
 internal import Logging
 internal import ProcessSupervision
 internal import RelayLogging

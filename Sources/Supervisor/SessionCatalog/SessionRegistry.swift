@@ -1,4 +1,5 @@
 package import AgentRuntime
+package import AgentSessions
 internal import FoundationEssentials
 internal import Logging
 internal import ProcessSupervision

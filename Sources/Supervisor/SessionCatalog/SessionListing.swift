@@ -1,4 +1,5 @@
 internal import AgentRuntime
+internal import AgentSessions
 package import RelayModel
 
 /// A session as lists show it. Of one that no one has addressed since the start of the daemon there is only the record.

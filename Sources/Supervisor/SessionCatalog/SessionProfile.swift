@@ -1,4 +1,5 @@
 package import AgentRuntime
+package import AgentSessions
 package import RelayConfig
 package import RelayModel
 

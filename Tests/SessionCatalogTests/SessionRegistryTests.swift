@@ -1,12 +1,17 @@
 import AgentRuntime
+import AgentSessions
 import RelayConcurrency
 import RelayConfig
+import RelayHome
+import RelayLogging
 import RelayModel
 import RelayStore
+import RelayTransport
+import SessionStates
 import TestSupport
 import Testing
 
-@testable import AgentSessions
+@testable import SessionCatalog
 
 @Suite(.timeLimit(.minutes(1))) struct SessionRegistryTests {
   /// Runs `body` with a registry that has restored three sessions, one of them an assistant's.
@@ -15,16 +20,24 @@ import Testing
     clock: ManualWallClock = .init(),
     _ body: (SessionRegistry, SQLiteStore, TemporaryFolder) async throws -> Void
   ) async throws {
-    let fixture = try SessionFixture(in: TemporaryFolder())
-    let (folder, store) = (fixture.folder, fixture.store)
+    let folder = try TemporaryFolder()
+    let home = HomeDirectory(path: folder.path + "/home")
+    try home.prepare()
+    let store = try SQLiteStore(path: home.database)
     for (id, role) in [("a", nil), ("b", nil), ("c", SessionRole.assistant)] {
       try await store.saveSession(
         SessionRecord(
           id: id, name: "session \(id)", directory: folder.path, model: nil, wantsToolImages: false, role: role,
           shownModel: id == "a" ? "Model A" : nil))
     }
-    let dependencies = fixture.dependencies(
-      timeSource: TimeSource(clock: ContinuousClock(), wallTime: { clock.now }))
+    let dependencies = SessionDependencies(
+      home: home, environment: ["HOME": folder.path], store: store,
+      timeSource: TimeSource(clock: ContinuousClock(), wallTime: { clock.now }), logLimits: .init(),
+      places: AgentSlots(maximum: 8, maximumStarting: 8),
+      agents: AgentResolver(
+        probe: AgentLocator(
+          configured: "/nowhere/pi", demoAgent: nil, environment: [:], guardian: nil, clock: ContinuousClock())),
+      prepare: { PreparedPrompt(text: $0.text, images: []) }, logger: .lines { _ in })
     let profile = SessionProfile(
       pi: Config().pi, settings: Config().sessions, dependencies: dependencies, retention: retention)
     let host = SessionRegistry(ordinary: profile, assistants: profile)
