@@ -66,8 +66,19 @@ install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -m 644 extension/{package.json,index.js} $(PREFIX)/libexec/pi-relay/extension/
 	install -m 644 extension/lib/*.js $(PREFIX)/libexec/pi-relay/extension/lib/
 	install -D -m 644 -t $(PREFIX)/libexec/pi-relay/extension/skills/relay extension/skills/relay/SKILL.md
+	install -d $(PREFIX)/share/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+	for program in pi-relayd pi-bridge; do \
+	  $(PROGRAMS)/$$program --generate-completion-script bash > $(PREFIX)/share/bash-completion/completions/$$program && \
+	  $(PROGRAMS)/$$program --generate-completion-script zsh > $(PREFIX)/share/zsh/site-functions/_$$program && \
+	  $(PROGRAMS)/$$program --generate-completion-script fish > $(PREFIX)/share/fish/vendor_completions.d/$$program.fish || exit; \
+	done
+	@# The folder of programs for the agents of this user.
+	@if [ -d ~/.pi/agent ]; then install -d ~/.pi/agent/bin && ln -sf $(PREFIX)/bin/pi-bridge ~/.pi/agent/bin/pi-bridge; fi
 	@echo "Installed. Next: $(PREFIX)/bin/pi-relayd chat"
 
 uninstall: ## remove what install put there
 	rm -f $(PREFIX)/bin/pi-relayd $(PREFIX)/bin/pi-bridge
 	rm -rf $(PREFIX)/libexec/pi-relay
+	rm -f $(PREFIX)/share/bash-completion/completions/pi-{relayd,bridge} $(PREFIX)/share/zsh/site-functions/_pi-{relayd,bridge}
+	rm -f $(PREFIX)/share/fish/vendor_completions.d/pi-{relayd,bridge}.fish
+	@if [ "$$(readlink ~/.pi/agent/bin/pi-bridge)" = $(PREFIX)/bin/pi-bridge ]; then rm ~/.pi/agent/bin/pi-bridge; fi

@@ -115,7 +115,8 @@ let package = Package(
     .target(
       name: "AgentRuntime",
       dependencies: [
-        "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayText",
+        "BridgeProtocol", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "RelayText",
         "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
     // The server of session bridges: a socket, a registry file and a file of events for each agent's process.
@@ -140,7 +141,8 @@ let package = Package(
     .target(
       name: "AgentSessions",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "AgentRuntime", "BridgeProtocol", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome",
+        "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
         .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/AgentSessions", swiftSettings: strict),
@@ -243,7 +245,7 @@ let package = Package(
     .target(
       name: "ControlServer",
       dependencies: [
-        "AgentExtension",
+        "AgentExtension", "BridgeProtocol",
         "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
         "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],

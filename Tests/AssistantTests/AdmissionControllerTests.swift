@@ -28,7 +28,7 @@ import Testing
     #expect(queue.admit(key(2), isKnown: false))
     #expect(!queue.admit(key(3), isKnown: false))
     #expect(queue.admit(key(4), isKnown: true))
-    for id in [1, 2] { queue.observe(.messageGiven(key(id))) }
+    for id in [1, 2] { queue.observe(.messageGiven(key(id), text: "")) }
     #expect(queue.admit(key(5), isKnown: false))
     queue.cancel(key(5))
     queue.observe(.messageDropped(MessageEnd(of: key(4), .withdrawn)))
@@ -39,7 +39,7 @@ import Testing
     let queue = queue { $0.latencyWindow = 100 }
     for id in 1...150 {
       _ = queue.admit(key(id), isKnown: false)
-      queue.observe(.messageGiven(key(id)))
+      queue.observe(.messageGiven(key(id), text: ""))
       clock.advance(by: .milliseconds(id))
       queue.observe(.runEnded(MessageEnd(of: key(id), .ran), .completed))
     }
@@ -55,7 +55,7 @@ import Testing
     _ = queue.admit(key(1), isKnown: false)
     clock.advance(by: .milliseconds(700))
     _ = queue.admit(key(2), isKnown: false)
-    queue.observe(.messageGiven(key(2)))
+    queue.observe(.messageGiven(key(2), text: ""))
     queue.observe(.timedOut(key(2), after: .seconds(1)))
     // Of a session that is no assistant's.
     queue.observe(.timedOut(key(9), after: .seconds(1)))

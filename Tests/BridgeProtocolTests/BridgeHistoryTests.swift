@@ -6,6 +6,28 @@ import Testing
     (1...count).map { BridgeHistory.Entry(ref: $0, event: $0.isMultiple(of: 2) ? "even" : "odd", time: Int64($0)) }
   }
 
+  @Test func `the oldest events are left out beyond the limit of bytes, long ones counted as their summaries`() {
+    var limits = BridgeLimits()
+    limits.maxEventBytes = 100
+    limits.maxHistoryBytes = 250
+    let entries = [50, 1_000, 100, 50].enumerated().map {
+      BridgeHistory.Entry(ref: $0 + 1, event: "e", time: 0, length: $1)
+    }
+    #expect(BridgeHistory.candidates(among: entries, .init(), limits: limits).map(\.ref) == [2, 3, 4])
+    limits.maxHistoryBytes = 1
+    #expect(BridgeHistory.candidates(among: entries, .init(), limits: limits).map(\.ref) == [4])
+  }
+
+  @Test func `a person's settings of a bridge are taken within their ranges`() {
+    var preferences = BridgePreferences()
+    preferences.historyLimit = 0
+    preferences.maxLineBytes = .max
+    preferences.spillRawEvents = false
+    let limits = BridgeLimits().with(preferences)
+    #expect(limits.historyLimit == 1 && limits.maxLineBytes == 16 << 20 && !limits.spillRawEvents)
+    #expect(limits.maxEventBytes == BridgeLimits().maxEventBytes && BridgeLimits().with(nil) == BridgeLimits())
+  }
+
   private func candidates(
     _ count: Int, _ query: BridgeRequest.HistoryQuery, historyLimit: Int = 500
   ) -> [Int] {

@@ -27,6 +27,12 @@ private struct RecordingHost: BridgeHost {
   }
 
   func commands(of session: String) async -> [JSONValue] { [.object(["name": .string("skill:x")])] }
+  func follow(
+    _ session: String, _ publish: @escaping @Sendable (_ event: String, _ data: [UInt8]) -> Void
+  ) -> @Sendable () -> Void {
+    {}
+  }
+
   func questions(of session: String) async -> [JSONValue] { [.object(["id": .string("que_1")])] }
 
   func answer(_ question: String, of session: String, _ answers: JSONValue) async throws {
@@ -51,6 +57,8 @@ private struct RecordingHost: BridgeHost {
 /// An agent that writes what the test says, and its bridge.
 private final class Stage: Sendable {
   let folder: BridgeFolder
+  /// The folder of the session's bridge.
+  let bridges: String
   let host = RecordingHost()
   let server: BridgeServer
   let agent: PiConnection
@@ -60,7 +68,11 @@ private final class Stage: Sendable {
   private let reading: Task<Void, Never>
   private let feed: EventPipe
 
-  init(_ change: (inout BridgeLimits) -> Void = { _ in }, clock: any Clock<Duration> = ContinuousClock()) throws {
+  /// - Parameter own: a folder of the session's own, in the scratch folder.
+  init(
+    _ change: (inout BridgeLimits) -> Void = { _ in }, clock: any Clock<Duration> = ContinuousClock(),
+    own: String? = nil, _ preferences: BridgePreferences? = nil
+  ) throws {
     signal(SIGPIPE, SIG_IGN)
     scratch = try TemporaryFolder()
     folder = BridgeFolder(path: scratch.path + "/b")
@@ -81,10 +93,13 @@ private final class Stage: Sendable {
     feed = try EventPipe(pipe)
     work = Task { [server] in await server.run() }
     reading = Task { [agent] in while await agent.incoming.next() != nil {} }
-    server.began(agent, of: ObservedSession(id: "s1", name: "first", directory: "/work"))
+    var preferences = preferences
+    if let own { preferences?.bridgeDir = "\(scratch.path)/\(own)" }
+    bridges = preferences?.bridgeDir ?? folder.path
+    server.began(agent, of: ObservedSession(id: "s1", name: "first", directory: "/work", bridge: preferences))
   }
 
-  var socket: String { "\(folder.path)/pi-\(agent.process.pid).sock" }
+  var socket: String { "\(bridges)/pi-\(agent.process.pid).sock" }
 
   /// The agent writes these lines.
   func write(_ lines: String...) throws { for line in lines { try feed.write(line + "\n") } }
@@ -160,6 +175,36 @@ private final class EventPipe: Sendable {
     #expect(hello["state"]?["sessionId"]?.stringValue == "s1")
     #expect(hello["state"]?["pid"]?.integerValue == Int64(stage.agent.process.pid))
     #expect(hello["state"]?["cwd"]?.stringValue == "/work")
+    await stage.close()
+  }
+
+  @Test func `a bridge has the settings of the person who runs its session`() async throws {
+    var preferences = BridgePreferences()
+    preferences.maxLineBytes = 1_024
+    preferences.parentSessionId = "p1"
+    preferences.childRole = "reviewer"
+    let stage = try Stage(own: "mine", preferences)
+    let client = try TestClient(stage.socket)
+    let state = try #require(await client.next()?["state"])
+    #expect(state["parentSessionId"] == "p1" && state["childRole"] == "reviewer")
+    #expect(state["bridgeDir"]?.stringValue == stage.bridges && stage.bridges.hasSuffix("/mine"))
+    let long = try await client.ask(#"{"id":1,"type":"emit","message":"\#(String(repeating: "x", count: 2_000))"}"#)
+    #expect(long?["error"]?.stringValue?.contains("exceeds 1 KiB") == true)
+    await stage.close()
+    #expect(access(stage.socket, F_OK) != 0)
+  }
+
+  @Test func `a session has a heartbeat of its own`() async throws {
+    let clock = ManualClock()
+    var preferences = BridgePreferences()
+    preferences.heartbeatMs = 1
+    let stage = try Stage(clock: clock, preferences)
+    let file = "\(stage.bridges)/instances/\(stage.agent.process.pid).json"
+    await clock.sleepers(2)
+    clock.advance(by: .seconds(1))
+    try await waitForFiles(in: "\(stage.bridges)/instances") {
+      try String(contentsOfFile: file, encoding: .utf8).contains("heartbeat")
+    }
     await stage.close()
   }
 

@@ -189,7 +189,7 @@ final class ControlStage: Sendable {
   private let folder: TemporaryFolder
   let server: ControlServer
 
-  private init() throws {
+  private init(agentsReachOthers: Bool) throws {
     folder = try TemporaryFolder()
     home = HomeDirectory(path: folder.path)
     try home.prepare()
@@ -207,13 +207,15 @@ final class ControlStage: Sendable {
         upgrade: { "\($0) is not executable" },
         stop: { [stops] in stops.post(()) }, audience: router, sessions: sessions,
         attachments: extensions, extensions: extensions,
-        agents: { [agents] in agents.withLock { $0 } }),
+        agents: { [agents] in agents.withLock { $0 } }, agentsReachOthers: agentsReachOthers),
       marker: "PI_RELAY_TEST_MARKER=\(folder.path)", clock: clock,
       logger: .lines { [log] in log.post($0) })
   }
 
-  static func running(_ body: (ControlStage) async throws -> Void) async throws {
-    let stage = try ControlStage()
+  static func running(
+    agentsReachOthers: Bool = false, _ body: (ControlStage) async throws -> Void
+  ) async throws {
+    let stage = try ControlStage(agentsReachOthers: agentsReachOthers)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await stage.server.run() }
       defer {

@@ -92,6 +92,24 @@ import Testing
     }
   }
 
+  @Test func `where the configuration says so a process of an agent drives others, and answers no question`()
+    async throws
+  {
+    try await ControlStage.running(agentsReachOthers: true) { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let client = try stage.connect()
+      defer { client.close() }
+      #expect(try await client.request(SessionListRequest(), within: nil).sessions.map(\.id) == ["s1", "s2"])
+      _ = try await client.request(ProgramPrompt(session: "s2", text: "more"), within: nil)
+      _ = try await client.request(SessionAbortRequest(session: "s2"), within: nil)
+      await #expect(throws: ConnectionError.self) {
+        _ = try await client.request(SessionAnswerRequest(session: "s2", answer: "yes"), within: nil)
+      }
+      await #expect(throws: ConnectionError.self) { _ = try await client.request(ControlStatus(), within: nil) }
+      #expect(stage.sessions.asked.withLock { $0 } == ["prompt s2 more nil nil", "abort s2"])
+    }
+  }
+
   @Test func `many requests sent at once are answered in their order`() async throws {
     try await ControlStage.running { stage in
       let client = try RawClient(stage)

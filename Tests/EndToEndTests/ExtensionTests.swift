@@ -96,10 +96,10 @@ extension EndToEnd.Sessions {
         _ = await relay.messenger.waitForOutcome(of: "channel")
         try await relay.messenger.say("spawn docs", id: "1", in: "c9", kind: .channel)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        await relay.messenger.waitForText("You wrote: hello docs")
+        await relay.messenger.wait {
+          $0.messages.contains { $0.conversation.hasPrefix("thread-") && $0.text.contains("You wrote: hello docs") }
+        }
         #expect(await relay.messenger.threadTitles == ["docs"])
-        let answer = await relay.messenger.messages.first { $0.text.contains("You wrote: hello docs") }
-        #expect(answer?.conversation.hasPrefix("thread-") == true)
         try await relay.messenger.say("spawn tests", id: "2")
         await relay.messenger.waitForText("The agent has begun the session tests. /use tests talks to it.")
         #expect(await relay.messenger.threadTitles == ["docs"])

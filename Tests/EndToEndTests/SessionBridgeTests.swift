@@ -5,6 +5,8 @@ import RelayWire
 import TestSupport
 import Testing
 
+private let sourceFolder = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+
 extension EndToEnd.Operation {
   /// The bridges of the daemon's own sessions, reached with `pi-bridge`.
   @Suite struct SessionBridgeTests {
@@ -73,8 +75,25 @@ extension EndToEnd.Operation {
         _ = try json(try await bridge(relay, "answer", "--request-id", id, "--answers", #"[["Yes"]]"#))
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         await relay.messenger.waitForText("✔")
+        let told = try json(try await bridge(relay, "history", "--event", "question"))["data"]?["events"]?.arrayValue
+        #expect(told?.map { $0["data"]?["action"] } == ["asked", "answered"])
+        #expect(told?.allSatisfy { $0["data"]?["requestId"]?.stringValue == id } == true)
+        #expect(told?.last?["data"]?["answer"] == "yes")
+        let inputs = try json(try await bridge(relay, "history", "--event", "input"))["data"]?["events"]?.arrayValue
+        #expect(inputs?.first?["data"]?["source"] == "rpc" && inputs?.first?["data"]?["textPreview"] == "/confirm")
         let second = try await bridge(relay, "answer", "--request-id", id, "--answers", #"[["No"]]"#)
         #expect(second.exit == .exited(1))
+      }
+    }
+
+    @Test func `a client that was written from the document finds what the document says`() async throws {
+      try await RelayFixture.run { relay in
+        try await begin(relay)
+        let client = sourceFolder + "/Tests/Fixtures/bridge-client/client.py"
+        let found = try await Command.run(
+          "/usr/bin/env", ["python3", client],
+          environment: ["PI_BRIDGE_DIR": relay.bridges, "PATH": "/usr/local/bin:/usr/bin:/bin"])
+        #expect(found.exit == .exited(0), "\(found.output) \(found.errors)")
       }
     }
 

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `events of the supervisor's own work are not reported`() {
-    for event in [SessionEvent.questionsOver, .messageGiven(key("1", at: "fake/default"))] {
+    for event in [SessionEvent.questionsOver, .messageGiven(key("1", at: "fake/default"), text: "")] {
       #expect(report(event) == nil)
     }
   }

@@ -79,7 +79,11 @@ export class AttachedSession extends DaemonSession {
       ...this.#beginning,
       isIdle: ctx.isIdle(),
       leafId: ctx.sessionManager.getLeafId(),
-      bridge: this.settings.ofBridge,
+      bridge: {
+        ...this.settings.ofBridge,
+        parentSessionId: this.#env.PI_BRIDGE_PARENT_SESSION_ID || undefined,
+        childRole: this.#env.PI_BRIDGE_CHILD_ROLE || undefined,
+      },
     });
     const id = String(session?.id ?? "");
     // By it the daemon knows programs that leave pi's tree of processes: they may not decide about their own calls.

@@ -1,3 +1,4 @@
+package import BridgeProtocol
 package import PiRPC
 
 /// Follows the processes of agents, from the start of each to its end.
@@ -15,10 +16,13 @@ package struct ObservedSession: Sendable {
   package let id: String
   package let name: String
   package let directory: String
+  /// Settings of its bridge, from the person who runs the agent.
+  package let bridge: BridgePreferences?
 
-  package init(id: String, name: String, directory: String) {
+  package init(id: String, name: String, directory: String, bridge: BridgePreferences? = nil) {
     self.id = id
     self.name = name
     self.directory = directory
+    self.bridge = bridge
   }
 }

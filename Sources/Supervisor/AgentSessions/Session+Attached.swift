@@ -1,4 +1,5 @@
 package import AgentRuntime
+package import BridgeProtocol
 internal import Logging
 internal import PiRPC
 internal import RelayConcurrency
@@ -16,8 +17,12 @@ package struct AttachedAgent: Sendable {
   package let output: Int32
   /// The beginning of a line that another reader of the connection has read.
   package let held: [UInt8]
+  package let bridge: BridgePreferences?
 
-  package init(process: AttachedProcess, input: Int32, output: Int32, held: [UInt8]) {
+  package init(
+    process: AttachedProcess, input: Int32, output: Int32, held: [UInt8], bridge: BridgePreferences? = nil
+  ) {
+    self.bridge = bridge
     self.process = process
     self.input = input
     self.output = output

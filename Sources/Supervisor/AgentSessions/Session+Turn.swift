@@ -151,7 +151,7 @@ extension Session {
 
   private func give(_ turn: inout Turn) async -> MessageLifecycle.Event {
     guard let connection = turn.connection else { return .agentExited(wasGiven: false) }
-    emit(.messageGiven(turn.prompt.key))
+    emit(.messageGiven(turn.prompt.key, text: turn.prompt.typed))
     let ending = await converse(connection, turn.prepared)
     return await noted(ending, &turn)
   }

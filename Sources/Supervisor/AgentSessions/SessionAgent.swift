@@ -1,4 +1,5 @@
 internal import AgentRuntime
+internal import BridgeProtocol
 internal import Glibc
 internal import Logging
 internal import PiRPC
@@ -123,11 +124,14 @@ final class SessionAgent {
     return connection
   }
 
-  private func observe(_ connection: PiConnection, for session: isolated Session) {
+  private func observe(
+    _ connection: PiConnection, for session: isolated Session, bridge: BridgePreferences? = nil
+  ) {
     guard context.isListed, let observer = context.dependencies.agentObserver else { return }
     observer.began(
       connection,
-      of: ObservedSession(id: context.record.id, name: session.name, directory: context.record.directory))
+      of: ObservedSession(
+        id: context.record.id, name: session.name, directory: context.record.directory, bridge: bridge))
   }
 
   /// Says that the demo agent answers, and why: once for each reason, in whichever session.
@@ -229,7 +233,7 @@ final class SessionAgent {
     let connection = launcher(session).attach(agent)
     let slot = await context.dependencies.places.adopt()
     state.adopt(connection, slot, isWorking: false)
-    observe(connection, for: session)
+    observe(connection, for: session, bridge: agent.bridge)
     return (connection, slot)
   }
 

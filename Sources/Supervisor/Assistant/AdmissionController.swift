@@ -50,7 +50,7 @@ package final class AdmissionController: Sendable {
   /// Follows the admitted messages through their sessions' events.
   package func observe(_ event: SessionEvent) {
     switch event {
-    case .messageGiven(let message):
+    case .messageGiven(let message, _):
       let now = timeSource.now()
       state.withLock { $0.messages[message]?.started = now }
     case .timedOut(let message?, _):

@@ -11,6 +11,13 @@ package protocol BridgeHost: Sendable {
   func commands(of session: String) async -> [JSONValue]
   /// The open questions, each as a JSON object with its `id`.
   func questions(of session: String) async -> [JSONValue]
+  /// Publishes what pi's own events do not tell, from now on: `input` and `question`, each with a JSON object.
+  ///
+  /// - Parameter publish: must not wait.
+  /// - Returns: a function that ends this.
+  func follow(
+    _ session: String, _ publish: @escaping @Sendable (_ event: String, _ data: [UInt8]) -> Void
+  ) -> @Sendable () -> Void
   /// - Throws: `BridgeRefusal` for a question that is settled, and for answers that it does not take.
   func answer(_ question: String, of session: String, _ answers: JSONValue) async throws
   func reject(_ question: String, of session: String) async throws

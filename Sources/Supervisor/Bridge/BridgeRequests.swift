@@ -61,7 +61,8 @@ struct BridgeRequests: Sendable {
       return try await state("abort")
     case .shutdown(let isConfirmed):
       guard isConfirmed else { throw BridgeRefusal("Set confirm:true to shutdown this Pi session") }
-      try await host.shutDown(session)
+      // Carried out once this is answered: the bridge goes with the agent.
+      guard await host.state(of: session) != nil else { throw BridgeRefusal("Error: the session was closed") }
       var data = JSONObjectText()
       data.add("requested", true)
       return data.closed

@@ -13,10 +13,14 @@ package final class BridgeServer: AgentObserver {
   private struct Running {
     let bridge: SessionBridge
     let listener: UnixListener
+    /// Ends what is published beside the agent's events.
+    let unfollow: (@Sendable () -> Void)?
   }
 
   /// Time for a client to read the end of its connection.
   private static let closeGrace: Duration = .seconds(1)
+  /// Milliseconds between the heartbeats that a session may have at least.
+  private static let shortestHeartbeat = 1_000
 
   private let folder: BridgeFolder
   private let limits: BridgeLimits
@@ -61,7 +65,26 @@ package final class BridgeServer: AgentObserver {
   }
 
   private func beat() {
-    for one in running.withLock({ Array($0.values) }) { one.bridge.update("heartbeat") { _ in } }
+    for one in running.withLock({ Array($0.values) }) where !one.bridge.hasOwnHeartbeat {
+      one.bridge.update("heartbeat") { _ in }
+    }
+  }
+
+  /// - Parameter interval: of a session that has one of its own.
+  private func beat(_ bridge: SessionBridge, every interval: Duration?) {
+    guard let interval else { return }
+    taskScope.add { [self] in
+      while await timeSource.sleep(for: interval), running.withLock({ $0[bridge.pid]?.bridge === bridge }) {
+        bridge.update("heartbeat") { _ in }
+      }
+    }
+  }
+
+  private func folder(of session: ObservedSession) throws -> BridgeFolder {
+    guard let path = session.bridge?.bridgeDir, path.hasPrefix("/") else { return folder }
+    let own = BridgeFolder(path: path)
+    if own != folder { try own.prepare() }
+    return own
   }
 
   /// Ends all bridges, and returns when their files are removed.
@@ -82,21 +105,24 @@ package final class BridgeServer: AgentObserver {
     let logger = logger
     let pid = process.process.pid
     EventLoop.logs.perform { [self] in removeStale(at: pid) }
-    let bridge = SessionBridge(
-      process, of: session, hostName: hostName, folder: folder, limits: limits, timeSource: timeSource, logger: logger,
-      taskScope: taskScope)
     do {
+      let folder = try folder(of: session)
+      let bridge = SessionBridge(
+        process, of: session, hostName: hostName, folder: folder, limits: limits.with(session.bridge),
+        timeSource: timeSource, logger: logger, taskScope: taskScope)
       let listener = try UnixListener(
         path: folder.socket(bridge.pid), maximumConnections: SessionBridge.maximumClients, loop: .logs,
         clock: timeSource.clock, taskScope: taskScope
       ) { refusal in
         logger.warning("a client of a bridge was not connected: \(refusal)")
       }
-      running.withLock { $0[bridge.pid] = Running(bridge: bridge, listener: listener) }
+      let unfollow = host.withLock { $0 }?.follow(session.id) { [weak bridge] in bridge?.publish($0, $1) }
+      running.withLock { $0[bridge.pid] = Running(bridge: bridge, listener: listener, unfollow: unfollow) }
       bridge.update("session_start") { _ in }
       try listener.start { [weak self] in await self?.serve($0, bridge) }
       process.record { [weak bridge] in bridge?.take($0) }
       bridge.publish("bridge_start", Array("{}".utf8))
+      beat(bridge, every: session.bridge?.heartbeatMs.map { .milliseconds(max(Self.shortestHeartbeat, $0)) })
     } catch {
       logger.warning("the session has no bridge: \(error)")
     }
@@ -122,11 +148,12 @@ package final class BridgeServer: AgentObserver {
 
   private func end(_ one: Running, reason: String) {
     one.listener.stop()
+    one.unfollow?()
     let pid = one.bridge.pid
     // Behind the agent's last events.
     EventLoop.logs.perform { [self] in
       let peers = one.bridge.stop(reason: reason)
-      folder.remove(pid)
+      one.bridge.folder.remove(pid)
       guard !peers.isEmpty else { return }
       taskScope.add { [timeSource] in
         _ = await timeSource.sleep(for: Self.closeGrace)
@@ -143,7 +170,7 @@ package final class BridgeServer: AgentObserver {
       return
     }
     do {
-      let peer = try BridgePeer(descriptor, limits: limits) { [logger] unsent in
+      let peer = try BridgePeer(descriptor, limits: bridge.limits) { [logger] unsent in
         logger.warning("bridge-client-stalled=\(unsent): the client did not read, and is disconnected")
       }
       guard let number = try bridge.add(peer) else { return peer.close() }
@@ -155,8 +182,9 @@ package final class BridgeServer: AgentObserver {
         case .command(let command, let bytes):
           peer.send(await requests.answer(command).line)
           peer.answered(bytes: bytes)
+          if case .success(.shutdown(confirmed: true)) = command.request { try await host.shutDown(bridge.session) }
         case .tooLong(let length):
-          let words = "Input line exceeds \(ByteCount(limits.maxLineBytes)): it has \(length) bytes"
+          let words = "Input line exceeds \(ByteCount(bridge.limits.maxLineBytes)): it has \(length) bytes"
           peer.send(BridgeResponse(id: nil, command: nil, .failure(BridgeRefusal(words))).line)
         }
       }

@@ -47,7 +47,8 @@ final class SessionBridge: Sendable {
   let session: String
   let pid: Int32
   let limits: BridgeLimits
-  private let folder: BridgeFolder
+  let hasOwnHeartbeat: Bool
+  let folder: BridgeFolder
   private let reader: HistoryReader
   private let process: PiConnection
   private let timeSource: TimeSource
@@ -64,6 +65,7 @@ final class SessionBridge: Sendable {
     self.process = process
     self.folder = folder
     self.limits = limits
+    hasOwnHeartbeat = session.bridge?.heartbeatMs != nil
     self.timeSource = timeSource
     self.logger = logger
     self.taskScope = taskScope
@@ -73,6 +75,8 @@ final class SessionBridge: Sendable {
     var record = RegistryRecord(
       pid: pid, processStartTime: process.process.startTime, hostname: hostName, cwd: session.directory,
       socketPath: folder.socket(pid), bridgeDir: folder.path, startedAt: now, updatedAt: now)
+    record.parentSessionId = session.bridge?.parentSessionId
+    record.childRole = session.bridge?.childRole
     record.sessionId = session.id
     record.sessionName = session.name
     record.isIdle = true

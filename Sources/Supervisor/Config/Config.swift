@@ -56,6 +56,8 @@ package struct Config: Sendable, Equatable {
     /// How long a question waits for a person, where the agent sets no limit. `nil`: without a limit.
     package var questionTimeout: Duration? = .seconds(86_400)
     package var leftovers = Leftovers.kill
+    /// An agent's processes may look at other sessions, send them messages, interrupt them and begin new ones.
+    package var agentsReachOthers = false
     /// Folders in which, and beneath which, people may have sessions begun from chat.
     package var roots: [String] = []
     /// Messages waiting for one session.

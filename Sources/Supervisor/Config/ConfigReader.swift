@@ -180,6 +180,7 @@ package struct ConfigReader: Sendable {
     if let seconds = group.integer("questionTimeoutSeconds", in: 0...10_000_000) {
       config.sessions.questionTimeout = seconds == 0 ? nil : .seconds(seconds)
     }
+    if let value = group.flag("agentsReachOthers") { config.sessions.agentsReachOthers = value }
     if let leftovers = group.choice("leftovers", Config.Sessions.Leftovers.self) {
       config.sessions.leftovers = leftovers
     }

@@ -18,6 +18,8 @@ extension ControlServer {
     package let extensions: any ExtensionHost
     /// Processes of agents, with their sessions: their descendants may not command the daemon that supervises them.
     package let agents: @Sendable () async -> [Int32: String]
+    /// An agent's processes may drive other sessions.
+    package let agentsReachOthers: Bool
 
     package init(
       status: @escaping @Sendable () async -> DaemonStatus,
@@ -30,7 +32,8 @@ extension ControlServer {
       sessions: any SessionService,
       attachments: any SessionAttachments,
       extensions: any ExtensionHost,
-      agents: @escaping @Sendable () async -> [Int32: String]
+      agents: @escaping @Sendable () async -> [Int32: String],
+      agentsReachOthers: Bool = false
     ) {
       self.status = status
       self.plugin = plugin
@@ -43,6 +46,7 @@ extension ControlServer {
       self.attachments = attachments
       self.extensions = extensions
       self.agents = agents
+      self.agentsReachOthers = agentsReachOthers
     }
   }
 }

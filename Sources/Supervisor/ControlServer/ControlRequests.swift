@@ -13,7 +13,7 @@ final class ControlRequests: Sendable {
   init(_ handlers: ControlServer.Handlers, _ terminals: AttachedTerminals) {
     self.handlers = handlers
     self.terminals = terminals
-    sessions = SessionRequests(handlers.sessions)
+    sessions = SessionRequests(handlers.sessions, agentsReachOthers: handlers.agentsReachOthers)
   }
 
   func answer(_ request: IncomingRequest, of client: ControlClient) async {

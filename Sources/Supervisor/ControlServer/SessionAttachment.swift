@@ -1,4 +1,5 @@
 package import AgentExtension
+package import BridgeProtocol
 internal import CLinux
 internal import Glibc
 internal import Logging
@@ -21,6 +22,7 @@ package struct SessionAttachRequest: WireRequest, Equatable {
   /// Why the session begins, in pi's words: `startup`, `reload`; `new`, `resume` or `fork` where the terminal has turned to it
   /// from another.
   package var reason: String?
+  package var bridge: BridgePreferences?
 
   package init(
     version: String? = nil, session: String, name: String? = nil, directory: String, reason: String? = nil

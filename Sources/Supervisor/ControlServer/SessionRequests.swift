@@ -6,8 +6,18 @@ internal import RelayWire
 /// Answers the requests about sessions: each is a case of `look` or `act`.
 struct SessionRequests: Sendable {
   private let sessions: any SessionService
+  private let agentsReachOthers: Bool
 
-  init(_ sessions: any SessionService) { self.sessions = sessions }
+  /// Requests with which an agent drives others where the configuration lets it. It answers no question: one may be
+  /// about its own call.
+  private static let driving: Set<String> = [
+    SessionCreateRequest.method, ProgramPrompt.method, SessionSteerRequest.method, SessionAbortRequest.method,
+  ]
+
+  init(_ sessions: any SessionService, agentsReachOthers: Bool = false) {
+    self.sessions = sessions
+    self.agentsReachOthers = agentsReachOthers
+  }
 
   /// - Returns: false for a request that is not about sessions.
   func answer(_ request: IncomingRequest, of client: ControlClient) async throws(WireError) -> Bool {
@@ -21,7 +31,7 @@ struct SessionRequests: Sendable {
   private func look(_ request: IncomingRequest, _ client: ControlClient) async throws(WireError) -> Bool {
     switch request.method {
     case SessionListRequest.method:
-      let only = try client.onlySession()
+      let only = try onlySession(of: client)
       let all = await sessions.list()
       request.reply(SessionListRequest.Reply(sessions: all.filter { only == nil || $0.id == only }))
     case SessionStatusRequest.method:
@@ -51,9 +61,15 @@ struct SessionRequests: Sendable {
     return true
   }
 
+  /// The only session that the client may ask about; `nil` for one that may ask about all.
+  private func onlySession(of client: ControlClient) throws(WireError) -> String? {
+    let only = try client.onlySession()
+    return agentsReachOthers ? nil : only
+  }
+
   /// - Throws: also where the client may not ask about the session, without telling whether there is such a session.
   private func status(_ name: String, _ client: ControlClient) async throws(WireError) -> SessionStatus {
-    guard let only = try client.onlySession() else { return try await sessions.status(name) }
+    guard let only = try onlySession(of: client) else { return try await sessions.status(name) }
     let own = try await sessions.status(only)
     guard name == own.id || name.lowercased() == own.name.lowercased() else {
       throw WireError(
@@ -66,7 +82,8 @@ struct SessionRequests: Sendable {
 
   private func act(_ request: IncomingRequest, _ client: ControlClient) async throws(WireError) -> Bool {
     guard request.method.hasPrefix("session.") else { return false }
-    try client.requireOwner(for: request.method)
+    let mayDrive = agentsReachOthers && client.agentSession != nil && Self.driving.contains(request.method)
+    if !mayDrive { try client.requireOwner(for: request.method) }
     switch request.method {
     case SessionCreateRequest.method:
       let order = try request.params(SessionCreateRequest.self)

@@ -82,6 +82,16 @@ package final class SessionCommands: Sendable {
     SessionFeed(try await status(name).id, subscriptions, timeSource)
   }
 
+  /// Calls `told`, which must not wait, at each moment of a session from now on.
+  ///
+  /// - Returns: a function that ends this.
+  package func follow(
+    _ session: String, _ told: @escaping @Sendable (SessionMoment) -> Void
+  ) -> @Sendable () -> Void {
+    let number = subscriptions.observe(session) { if let moment = SessionMoment($0) { told(moment) } }
+    return { [subscriptions] in subscriptions.endObservation(number, of: session) }
+  }
+
   // MARK: - Acting
 
   /// - Returns: the acknowledgement, once the message is stored.
@@ -178,10 +188,17 @@ package final class SessionCommands: Sendable {
   package func create(
     directory: String?, name: String?, model: String?, task: String?
   ) async throws(WireError) -> SessionStatus {
+    try await create(directory: directory, name: name, model: model, task: task, beside: nil)
+  }
+
+  /// - Parameter own: the folder of the session whose agent asks, which needs no root.
+  package func create(
+    directory: String?, name: String?, model: String?, task: String?, beside own: String?
+  ) async throws(WireError) -> SessionStatus {
     try await gate.pass { () async throws(WireError) in
       var folder: String?
       if let directory {
-        folder = await sessions.workplace(directory)
+        folder = directory == own ? own : await sessions.workplace(directory)
         guard folder != nil else {
           throw WireError(
             .invalidParams, "directory: \(directory) is no folder beneath sessions.roots; list its parent in relay.yaml"

@@ -49,7 +49,8 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
     await attachments.attach(process, to: named.id, turned: turned) {
       guard let connection = await connect(reply) else { return nil }
       return AttachedAgent(
-        process: process, input: connection.output, output: connection.input, held: connection.held)
+        process: process, input: connection.output, output: connection.input, held: connection.held,
+        bridge: request.bridge)
     }
   }
 
@@ -74,7 +75,7 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   func spawn(_ request: ExtensionSpawn, from session: String) async throws(WireError) -> NamedSession {
     let directory = try await commands.status(session).directory
     let status = try await commands.create(
-      directory: request.directory ?? directory, name: request.name, model: nil, task: nil)
+      directory: request.directory ?? directory, name: request.name, model: nil, task: nil, beside: directory)
     // Before the task, so that the thread shows it and its answer.
     await requesters.present(status.id, from: session)
     if let task = request.task { _ = try await commands.prompt(ProgramPrompt(session: status.id, text: task)) }

@@ -45,6 +45,38 @@ struct BridgedSessions: BridgeHost {
     }
   }
 
+  func follow(
+    _ session: String, _ publish: @escaping @Sendable (_ event: String, _ data: [UInt8]) -> Void
+  ) -> @Sendable () -> Void {
+    commands.follow(session) { moment in
+      let (event, data) = Self.describe(moment)
+      publish(event, JSONCoding.encode(data))
+    }
+  }
+
+  private static func describe(_ moment: SessionMoment) -> (String, JSONValue) {
+    switch moment {
+    case .input(let text, let isLocal):
+      ("input", .object(["source": isLocal ? "interactive" : "rpc", "text": .string(text)]))
+    case .asked(let question):
+      (
+        "question",
+        .object([
+          "action": "asked", "requestId": .string(question.id), "questions": json(question)["questions"] ?? .null,
+        ])
+      )
+    case .answered(let question, let answer, let name):
+      (
+        "question",
+        .object([
+          "action": "answered", "requestId": .string(question), "answer": .string(answer), "by": .string(name),
+        ])
+      )
+    case .withdrawn(let question, let why):
+      ("question", .object(["action": "withdrawn", "requestId": .string(question), "reason": .string(why)]))
+    }
+  }
+
   // MARK: - Messages
 
   func prompt(_ session: String, _ prompt: BridgeRequest.Prompt) async throws -> BridgeDelivery {

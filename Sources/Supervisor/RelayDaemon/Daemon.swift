@@ -146,7 +146,7 @@ package final class Daemon: Sendable {
         audience: router, sessions: router.commands, attachments: extensions, extensions: extensions,
         agents: {
           await sessions.agentProcesses().merging(router.attachments.processes) { _, latest in latest }
-        }),
+        }, agentsReachOthers: config.sessions.agentsReachOthers),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
     upgrade.withLock {

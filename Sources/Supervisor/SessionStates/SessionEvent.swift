@@ -10,8 +10,8 @@ package enum SessionEvent: Sendable, Equatable {
   case typed(String)
   /// The agent has begun to work.
   case agentStarted
-  /// The message is being given to the agent.
-  case messageGiven(MessageKey)
+  /// The message is being given to the agent, which is there; the `text` is as it was typed.
+  case messageGiven(MessageKey, text: String)
   case text(String)
   /// A message of the agent is complete; its text is authoritative.
   case messageEnded(PiMessage)

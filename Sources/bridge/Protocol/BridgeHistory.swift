@@ -27,7 +27,12 @@ package enum BridgeHistory {
   package static func candidates(
     among entries: [Entry], _ query: BridgeRequest.HistoryQuery, limits: BridgeLimits
   ) -> [Entry] {
-    let kept = entries.suffix(max(1, limits.historyLimit))
+    var kept = entries.suffix(max(1, limits.historyLimit))
+    // As clients see them by default: a long event is a summary.
+    var bytes = kept.reduce(0) { $0 + min($1.length, limits.maxEventBytes) }
+    while bytes > limits.maxHistoryBytes, kept.count > 1 {
+      bytes -= min(kept.removeFirst().length, limits.maxEventBytes)
+    }
     let candidates = kept.filter { entry in
       (query.event == nil || entry.event == query.event) && entry.time >= query.since ?? .min
     }
