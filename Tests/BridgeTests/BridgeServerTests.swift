@@ -20,7 +20,12 @@ private struct RecordingHost: BridgeHost {
   /// A prompt is answered when the test posts here.
   let delivered = Mailbox<Void>()
 
-  func admits(_ connection: Int32, to session: String) async -> Bool { admitted.withLock { $0.contains(session) } }
+  let isAgent = Locked(false)
+
+  func admits(_ connection: Int32, to session: String) async -> BridgeAdmission {
+    guard admitted.withLock({ $0.contains(session) }) else { return .none }
+    return isAgent.withLock { $0 } ? .looking : .acting
+  }
 
   func state(of session: String) async -> BridgedSession? {
     BridgedSession(name: "named", isIdle: true, hasPendingMessages: true)
@@ -256,6 +261,37 @@ private final class EventPipe: Sendable {
     #expect(responses[11]["error"]?.stringValue == "Unknown command type: nonsense")
     #expect(
       stage.host.asked.withLock { $0 } == ["answer que_1", "reject que_1", "prompt followUp", "abort", "shutdown"])
+    await stage.close()
+  }
+
+  @Test func `an agent looks at its own session and does nothing to it`() async throws {
+    let stage = try Stage()
+    stage.host.isAgent.withLock { $0 = true }
+    let client = try await stage.client()
+    #expect(try await client.ask(#"{"id":1,"type":"state"}"#)?["success"] == true)
+    for request in [
+      #""answer","requestId":"que_1","answers":[["a"]]"#, #""reject","requestId":"que_1""#,
+      #""prompt","message":"more""#, #""abort""#, #""shutdown","confirm":true"#,
+    ] {
+      let answer = try await client.ask(#"{"id":1,"type":\#(request)}"#)
+      #expect(answer?["error"] == "Error: an agent may only look at its own session")
+    }
+    #expect(stage.host.asked.withLock { $0 }.isEmpty)
+    await stage.close()
+  }
+
+  @Test func `a pi that connects again has its bridge, whatever becomes of the earlier one`() async throws {
+    let stage = try Stage()
+    let session = ObservedSession(id: "s1", name: "second", directory: "/work")
+    let again = PiConnection(
+      attached: AttachedProcess(pid: stage.agent.process.pid, startTime: 1), input: open("/dev/null", O_WRONLY),
+      output: open("/dev/null", O_RDONLY), held: [], log: LogFile(path: stage.folder.path + "/log", limits: .init()),
+      wantsToolImages: false, clock: ContinuousClock(), text: { _ in })
+    stage.server.began(again, of: session)
+    stage.server.ended(stage.agent)
+    let client = try TestClient(stage.socket)
+    #expect(await client.next()?["state"]?["sessionName"] == "second")
+    stage.server.ended(again)
     await stage.close()
   }
 

@@ -143,6 +143,24 @@ import Testing
     }
   }
 
+  @Test func `an extension that has greeted is told settings that change, and no other program`() async throws {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let told = Mailbox<String>()
+      let program = try stage.connect { method, _ in told.post("program: \(method)") }
+      _ = try await program.request(SessionListRequest(), within: nil)
+      let agent = try stage.connect { method, params in
+        told.post("\(method) \(String(decoding: params, as: UTF8.self))")
+      }
+      _ = try await agent.request(ExtensionHello(session: "s1"), within: nil)
+      stage.server.tell(ExtensionSettings(approvals: ApprovalSettings(enabled: true, timeoutSeconds: 60)))
+      let first = try #require(await told.next())
+      #expect(first.hasPrefix("extension.settings ") && first.contains(#""enabled":true"#))
+      agent.close()
+      program.close()
+    }
+  }
+
   @Test func `requests of an extension are not for programs outside`() async throws {
     try await ControlStage.running { stage in
       let program = try stage.connect()

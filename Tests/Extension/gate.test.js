@@ -152,6 +152,31 @@ test("approvals that are turned on later are asked for from the next call", asyn
   assert.equal((await one.pi.callTool("bash", {})).block, true);
 });
 
+test("approvals that were turned on are asked for also when the daemon has left since", async (t) => {
+  const one = scene(t);
+  one.daemon.approvals = { enabled: false, timeoutSeconds: 0 };
+  await one.connect();
+  await one.daemon.command({ type: "prompt", message: "push it" });
+  one.daemon.send({ method: "extension.settings", params: { approvals: { enabled: true, timeoutSeconds: 60 } } });
+  await one.daemon.command({ type: "get_state" });
+  await one.loseDaemon();
+  const call = one.pi.callTool("bash", {});
+  one.clock.advance(20_000);
+  assert.equal((await call).block, true);
+});
+
+test("a call that was asked about is not let through when the daemon leaves", async (t) => {
+  const one = scene(t);
+  one.daemon.approvals = { enabled: false, timeoutSeconds: 0 };
+  await one.connect();
+  await one.daemon.command({ type: "prompt", message: "push it" });
+  const call = one.pi.callTool("bash", {});
+  await one.daemon.next("extension.approve");
+  await one.loseDaemon();
+  one.clock.advance(20_000);
+  assert.equal((await call).block, true);
+});
+
 test("settings that are not understood leave approvals on", async (t) => {
   const one = scene(t);
   one.daemon.answers["extension.hello"] = { machine: "box", session: { id: "s1", name: "api" } };

@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 import RelayConcurrency
 import RelayTransport
@@ -280,6 +281,25 @@ private struct RawSide {
       for _ in 0..<1_000 { try outbox.send([UInt8](repeating: 1, count: 10_000)) }
     }
     #expect(outbox.waitingBytes <= 100_000)
+    outbox.abandon()
+    _ = close(ends.read)
+  }
+
+  @Test func `a send that makes room by itself leaves the connection as it is`() async throws {
+    let ends = try pipe()
+    let outbox = Outbox(descriptor: ends.write, limit: 100_000, loop: .logs)
+    // The loop has no turn until the reader has taken all, and the sender has found that out.
+    let turn = DispatchSemaphore(value: 0)
+    EventLoop.logs.perform { turn.wait() }
+    defer { turn.signal() }
+    _ = relay_set_nonblocking(ends.read)
+    while outbox.waitingBytes < 50_000 { try outbox.send([UInt8](repeating: 1, count: 10_000)) }
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while read(ends.read, &buffer, buffer.count) > 0 {}
+    try outbox.send([UInt8](repeating: 2, count: 60_000))
+    turn.signal()
+    for _ in 0..<3 { await withCheckedContinuation { done in EventLoop.logs.perform { done.resume() } } }
+    try outbox.send([3])
     outbox.abandon()
     _ = close(ends.read)
   }

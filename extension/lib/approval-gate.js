@@ -44,8 +44,8 @@ export function guardToolCalls(pi, session, clock, showWaiting) {
 async function decide(session, event, ctx, clock) {
   const question = { call: event.toolCallId, tool: event.toolName, cwd: ctx.cwd, ...boundedInput(event.input) };
   let end = Infinity;
+  if (!session.link.isConnected && session.approvals?.enabled === false) return { decision: "allow" };
   for (;;) {
-    if (!session.link.isConnected && session.approvals?.enabled === false) return { decision: "allow" };
     const remaining = end - clock.now();
     const patience = Math.min(returnLimit, remaining);
     if (!(await session.link.whenConnected({ milliseconds: patience, signal: ctx.signal }))) {

@@ -87,7 +87,7 @@ export class AttachedSession extends DaemonSession {
     });
     const id = String(session?.id ?? "");
     // By it the daemon knows programs that leave pi's tree of processes: they may not decide about their own calls.
-    this.#env.PI_RELAY_ATTACHED = id;
+    this.#env.PI_RELAY_ATTACHED = String(process.pid);
     return this.openRequests(dial, id);
   }
 

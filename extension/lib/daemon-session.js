@@ -90,7 +90,13 @@ export class DaemonSession {
    */
   async openRequests(dial, session) {
     const requests = await dial(
-      (socket, closed) => new RpcConnection(socket, this.#clock, { closed }),
+      (socket, closed) =>
+        new RpcConnection(socket, this.#clock, {
+          notification: (method, params) => {
+            if (method === "extension.settings") this.#read(params);
+          },
+          closed,
+        }),
     );
     this.accept(await requests.request("extension.hello", { version, session, pid: process.pid }));
     return requests;
@@ -102,7 +108,12 @@ export class DaemonSession {
       machine: String(answer?.machine ?? ""),
       session: { id: String(answer?.session?.id ?? ""), name: String(answer?.session?.name ?? "") },
     };
-    const { enabled, timeoutSeconds } = answer?.approvals ?? {};
+    this.#read(answer);
+  }
+
+  /** @param {any} settings */
+  #read(settings) {
+    const { enabled, timeoutSeconds } = settings?.approvals ?? {};
     // Anything but a clear no means that tool calls have to be asked for.
     this.approvals = { enabled: enabled !== false, timeoutSeconds: timeoutSeconds > 0 ? Number(timeoutSeconds) : 120 };
   }

@@ -23,10 +23,10 @@ export class NoAnswer extends Error {}
 export class Withdrawn extends Error {}
 
 /**
- * @typedef {{ closed(reason: string): void }} Receiver
+ * @typedef {{ notification(method: string, params: any): void, closed(reason: string): void }} Receiver
  */
 
-/** JSON-RPC 2.0 over a connected socket, a line for each message. The daemon has nothing to ask, and what it tells is for other programs. */
+/** JSON-RPC 2.0 over a connected socket, a line for each message. The daemon sends notifications; it has nothing to ask. */
 export class RpcConnection {
   /** @type {Map<number, { settle(): void, resolve(value: any): void, reject(error: Error): void }>} */
   #waiting = new Map();
@@ -141,7 +141,7 @@ export class RpcConnection {
     }
     if (message === null || typeof message !== "object" || Array.isArray(message)) return this.#countJunk();
     if (typeof message.method === "string") {
-      if (message.id === undefined || message.id === null) return;
+      if (message.id === undefined || message.id === null) return this.#receiver.notification(message.method, message.params ?? {});
       this.#send({ id: message.id, error: { code: errorCodes.methodNotFound, message: `there is no method ${message.method}` } });
     } else if ("id" in message && ("result" in message || "error" in message)) {
       const one = this.#settle(message.id);

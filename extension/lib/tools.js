@@ -6,6 +6,8 @@ import { DaemonError, NoAnswer } from "./rpc-connection.js";
 
 /** The time for a file to be sent, in milliseconds. */
 const uploadLimit = 180_000;
+/** Opening a thread may take a messenger half a minute. */
+const spawnLimit = 90_000;
 
 const text = (/** @type {string} */ description) => ({ type: "string", description });
 const object = (/** @type {object} */ properties, /** @type {string[]} */ required) => ({
@@ -118,7 +120,8 @@ export function registerTools(pi, session) {
     async execute(_, parameters, signal, __, ctx) {
       const cwd = String(parameters.cwd ?? "").replace(/^~(?=\/|$)/, homedir());
       const { name, task } = parameters;
-      const { session: started } = (await ask("extension.spawn", { directory: resolve(ctx.cwd, cwd), name, task }, signal)) ?? {};
+      const order = { directory: resolve(ctx.cwd, cwd), name, task };
+      const { session: started } = (await ask("extension.spawn", order, signal, spawnLimit)) ?? {};
       return result(`Started session ${started?.name ?? ""} (${started?.id ?? "no id"}).`, { session: started });
     },
   });

@@ -75,7 +75,10 @@ package final class Outbox: Sendable {
     let failure: SendError? = state.withLock { state in
       guard state.descriptor >= 0, !state.finishing else { return .closed }
       // The loop may have had no turn to write: only a try tells whether the other end reads.
-      if !state.waiting.isEmpty, state.waitingBytes + bytes.count > limit { write(&state) }
+      if !state.waiting.isEmpty, state.waitingBytes + bytes.count > limit {
+        write(&state)
+        if state.waiting.isEmpty { rest(state) }
+      }
       guard state.descriptor >= 0 else { return .closed }
       if state.waiting.isEmpty {
         switch Self.write(bytes, from: 0, to: state.descriptor) {
@@ -146,18 +149,24 @@ package final class Outbox: Sendable {
     state.withLock { state in
       guard state.descriptor >= 0 else { return }
       guard !state.waiting.isEmpty else {
-        // An empty outbox waits for nothing, but epoll tells of an error all the same, and would again and again.
-        closeNow(&state)
+        // An empty outbox waits for nothing, but epoll tells of an error all the same, and would again and again. Room may
+        // have been told of before a `send` wrote all.
+        var status = pollfd(fd: state.descriptor, events: 0, revents: 0)
+        if poll(&status, 1, 0) > 0 { closeNow(&state) } else { rest(state) }
         return
       }
       write(&state)
       guard state.waiting.isEmpty else { return }
       if state.finishing {
         closeNow(&state)
-      } else if let token = state.token {
-        loop.change(token, state.descriptor, to: [])
+      } else {
+        rest(state)
       }
     }
+  }
+
+  private func rest(_ state: State) {
+    if let token = state.token { loop.change(token, state.descriptor, to: []) }
   }
 
   /// Writes as much of what waits as the other end takes.

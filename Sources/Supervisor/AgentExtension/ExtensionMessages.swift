@@ -53,6 +53,14 @@ package struct ApprovalSettings: Codable, Sendable, Equatable {
   }
 }
 
+/// Tells the extension settings that have changed: a notification of the daemon's.
+package struct ExtensionSettings: Codable, Sendable, Equatable {
+  package static let method = "extension.settings"
+  package var approvals: ApprovalSettings
+
+  package init(approvals: ApprovalSettings) { self.approvals = approvals }
+}
+
 /// Shows a text in the conversation whose message the agent works on.
 package struct ExtensionSend: WireRequest, Equatable {
   package static let method = "extension.send"

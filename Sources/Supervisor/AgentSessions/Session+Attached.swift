@@ -36,7 +36,11 @@ extension Session {
   package func attach(_ attached: AttachedAgent) async {
     await stopAgent()
     let (connection, slot) = await agent.attach(attached, for: self)
-    guard phase.isOpen, beginListening(to: connection, slot: slot) else { return connection.kill() }
+    guard phase.isOpen, beginListening(to: connection, slot: slot) else {
+      await slot.release()
+      return connection.kill()
+    }
+    agent.observe(connection, for: self, bridge: attached.bridge)
     do {
       try connection.start()
       let told = try await connection.send(.getState, within: pi.answerTimeout).data(PiState.self)

@@ -124,7 +124,7 @@ final class SessionAgent {
     return connection
   }
 
-  private func observe(
+  func observe(
     _ connection: PiConnection, for session: isolated Session, bridge: BridgePreferences? = nil
   ) {
     guard context.isListed, let observer = context.dependencies.agentObserver else { return }
@@ -233,7 +233,6 @@ final class SessionAgent {
     let connection = launcher(session).attach(agent)
     let slot = await context.dependencies.places.adopt()
     state.adopt(connection, slot, isWorking: false)
-    observe(connection, for: session, bridge: agent.bridge)
     return (connection, slot)
   }
 

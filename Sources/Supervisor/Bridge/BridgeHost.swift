@@ -3,8 +3,8 @@ package import RelayWire
 
 /// The sessions as bridges know them: states, prompts and questions, without anything of messengers.
 package protocol BridgeHost: Sendable {
-  /// Decides whether the process at the other end of a connection may reach the session.
-  func admits(_ connection: Int32, to session: String) async -> Bool
+  /// Decides how far the process at the other end of a connection may reach the session.
+  func admits(_ connection: Int32, to session: String) async -> BridgeAdmission
   /// `nil` for a session that is no more.
   func state(of session: String) async -> BridgedSession?
   /// The agent's own commands, each as a JSON object.
@@ -27,6 +27,14 @@ package protocol BridgeHost: Sendable {
   func abort(_ session: String) async throws
   /// Ends the agent's process. The session stays.
   func shutDown(_ session: String) async throws
+}
+
+/// The reach of a client.
+package enum BridgeAdmission: Sendable {
+  case none
+  /// An agent's own process looks at its session: it would decide about its own calls otherwise.
+  case looking
+  case acting
 }
 
 /// A session's present state.

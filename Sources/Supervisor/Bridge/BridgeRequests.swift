@@ -6,6 +6,7 @@ struct BridgeRequests: Sendable {
   let bridge: SessionBridge
   let host: any BridgeHost
   let peer: BridgePeer
+  let mayAct: Bool
 
   func answer(_ command: BridgeCommand) async -> BridgeResponse {
     do {
@@ -20,6 +21,7 @@ struct BridgeRequests: Sendable {
 
   private func carryOut(_ request: BridgeRequest) async throws -> [UInt8]? {
     let session = bridge.session
+    if request.acts, !mayAct { throw BridgeRefusal("Error: an agent may only look at its own session") }
     switch request {
     case .ping:
       var data = JSONObjectText()
@@ -69,6 +71,11 @@ struct BridgeRequests: Sendable {
     }
   }
 
+  /// The request is carried out; see `serve` of the server, which does it.
+  func isShutdown(_ command: BridgeCommand) -> Bool {
+    if case .success(.shutdown(confirmed: true)) = command.request { mayAct } else { false }
+  }
+
   private func state(_ reason: String) async throws -> [UInt8] {
     if let now = await host.state(of: bridge.session) {
       bridge.update(reason) { record in
@@ -91,5 +98,15 @@ struct BridgeRequests: Sendable {
     data.add(key, true)
     data.add("requestId", question)
     return data.closed
+  }
+}
+
+extension BridgeRequest {
+  /// Changes something for people or the agent.
+  fileprivate var acts: Bool {
+    switch self {
+    case .answer, .reject, .prompt, .abort, .shutdown: true
+    case .ping, .state, .commands, .history, .questions, .emit, .subscribe: false
+    }
   }
 }

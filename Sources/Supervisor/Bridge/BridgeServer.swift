@@ -19,8 +19,8 @@ package final class BridgeServer: AgentObserver {
 
   /// Time for a client to read the end of its connection.
   private static let closeGrace: Duration = .seconds(1)
-  /// Milliseconds between the heartbeats that a session may have at least.
-  private static let shortestHeartbeat = 1_000
+  /// Milliseconds between the heartbeats of a session that has its own.
+  private static let heartbeats = 1_000...600_000
 
   private let folder: BridgeFolder
   private let limits: BridgeLimits
@@ -73,8 +73,10 @@ package final class BridgeServer: AgentObserver {
   /// - Parameter interval: of a session that has one of its own.
   private func beat(_ bridge: SessionBridge, every interval: Duration?) {
     guard let interval else { return }
-    taskScope.add { [self] in
-      while await timeSource.sleep(for: interval), running.withLock({ $0[bridge.pid]?.bridge === bridge }) {
+    taskScope.add { [self, weak bridge] in
+      while await timeSource.sleep(for: interval), let bridge,
+        running.withLock({ $0[bridge.pid]?.bridge === bridge })
+      {
         bridge.update("heartbeat") { _ in }
       }
     }
@@ -105,6 +107,7 @@ package final class BridgeServer: AgentObserver {
     let logger = logger
     let pid = process.process.pid
     EventLoop.logs.perform { [self] in removeStale(at: pid) }
+    if let before = running.withLock({ $0.removeValue(forKey: pid) }) { end(before, reason: "pi has connected again") }
     do {
       let folder = try folder(of: session)
       let bridge = SessionBridge(
@@ -122,7 +125,11 @@ package final class BridgeServer: AgentObserver {
       try listener.start { [weak self] in await self?.serve($0, bridge) }
       process.record { [weak bridge] in bridge?.take($0) }
       bridge.publish("bridge_start", Array("{}".utf8))
-      beat(bridge, every: session.bridge?.heartbeatMs.map { .milliseconds(max(Self.shortestHeartbeat, $0)) })
+      beat(
+        bridge,
+        every: session.bridge?.heartbeatMs.map {
+          .milliseconds(min(max($0, Self.heartbeats.lowerBound), Self.heartbeats.upperBound))
+        })
     } catch {
       logger.warning("the session has no bridge: \(error)")
     }
@@ -142,8 +149,12 @@ package final class BridgeServer: AgentObserver {
   }
 
   package func ended(_ process: PiConnection) {
-    guard let one = running.withLock({ $0.removeValue(forKey: process.process.pid) }) else { return }
-    end(one, reason: "the agent has ended")
+    // A pi in a terminal connects again, with another bridge, before the end of the connection was noticed.
+    let one: Running? = running.withLock { running in
+      let pid = process.process.pid
+      return running[pid]?.bridge.process === process ? running.removeValue(forKey: pid) : nil
+    }
+    if let one { end(one, reason: "the agent has ended") }
   }
 
   private func end(_ one: Running, reason: String) {
@@ -153,7 +164,8 @@ package final class BridgeServer: AgentObserver {
     // Behind the agent's last events.
     EventLoop.logs.perform { [self] in
       let peers = one.bridge.stop(reason: reason)
-      one.bridge.folder.remove(pid)
+      // Another bridge of the process has files of the same names.
+      if running.withLock({ $0[pid]?.bridge.folder != one.bridge.folder }) { one.bridge.folder.remove(pid) }
       guard !peers.isEmpty else { return }
       taskScope.add { [timeSource] in
         _ = await timeSource.sleep(for: Self.closeGrace)
@@ -165,7 +177,9 @@ package final class BridgeServer: AgentObserver {
   // MARK: - Clients
 
   private func serve(_ descriptor: Int32, _ bridge: SessionBridge) async {
-    guard let host = host.withLock({ $0 }), await host.admits(descriptor, to: bridge.session) else {
+    guard let host = host.withLock({ $0 }), case let admission = await host.admits(descriptor, to: bridge.session),
+      admission != .none
+    else {
       _ = close(descriptor)
       return
     }
@@ -176,13 +190,13 @@ package final class BridgeServer: AgentObserver {
       guard let number = try bridge.add(peer) else { return peer.close() }
       defer { bridge.remove(number) }
       try peer.start()
-      let requests = BridgeRequests(bridge: bridge, host: host, peer: peer)
+      let requests = BridgeRequests(bridge: bridge, host: host, peer: peer, mayAct: admission == .acting)
       while let arrival = await peer.arrivals.next() {
         switch arrival {
         case .command(let command, let bytes):
           peer.send(await requests.answer(command).line)
           peer.answered(bytes: bytes)
-          if case .success(.shutdown(confirmed: true)) = command.request { try await host.shutDown(bridge.session) }
+          if requests.isShutdown(command) { try await host.shutDown(bridge.session) }
         case .tooLong(let length):
           let words = "Input line exceeds \(ByteCount(bridge.limits.maxLineBytes)): it has \(length) bytes"
           peer.send(BridgeResponse(id: nil, command: nil, .failure(BridgeRefusal(words))).line)

@@ -50,7 +50,7 @@ final class SessionBridge: Sendable {
   let hasOwnHeartbeat: Bool
   let folder: BridgeFolder
   private let reader: HistoryReader
-  private let process: PiConnection
+  let process: PiConnection
   private let timeSource: TimeSource
   private let logger: Logger
   private let taskScope: TaskScope

@@ -1,3 +1,4 @@
+internal import AgentExtension
 internal import Logging
 internal import RelayConcurrency
 internal import RelayModel
@@ -11,6 +12,7 @@ final class ControlClient: Sendable {
     /// By the session's id.
     var feeds: [String: any SessionEventFeed] = [:]
     var isClosing = false
+    var isExtension = false
   }
 
   /// The longest line of a request.
@@ -63,6 +65,20 @@ final class ControlClient: Sendable {
       "an agent may not command the daemon that supervises it: this process belongs to the session \(session), and may "
         + "only look at that session, with session.list, session.status, session.questions and session.subscribe; run "
         + "\(method) outside of the agent")
+  }
+
+  /// The client is an agent's extension, which has greeted.
+  func noteGreeting() { state.withLock { $0.isExtension = true } }
+
+  /// Tells an extension its settings.
+  func tell(_ settings: ExtensionSettings) {
+    guard state.withLock({ $0.isExtension && !$0.isClosing }) else { return }
+    do {
+      try peer.notify(ExtensionSettings.method, settings)
+    } catch {
+      // It has left, or learns them when it connects again.
+      logger.debug("settings were not told: \(error)")
+    }
   }
 
   // MARK: - Limits

@@ -33,8 +33,10 @@ package enum ControlRole: Sendable {
     // A process that has left its agent is known by its environment, which it may have changed: only where no ancestor
     // says.
     if isMarked { return .agent(session: variable(SessionRecord.environmentVariable, of: pid)) }
-    // Where the session's pi is gone, a program that has outlived it is a person's own.
-    if let session = variable(SessionRecord.attachedVariable, of: pid), agents.values.contains(session) {
+    // Where that pi is gone, a program that has outlived it is a person's own.
+    if let text = variable(SessionRecord.attachedVariable, of: pid), let attached = Int32(text),
+      let session = agents[attached]
+    {
       return .agent(session: session)
     }
     return relay_process_start_time(pid) == began ? .owner : .stranger

@@ -1,4 +1,4 @@
-internal import AgentExtension
+package import AgentExtension
 internal import Glibc
 package import Logging
 internal import RelayConcurrency
@@ -13,6 +13,7 @@ internal import RelayWire
 package final class ControlServer: Sendable {
   private struct Connections {
     var peers: [Int: JSONRPCConnection] = [:]
+    var clients: [Int: ControlClient] = [:]
     var next = 0
 
     mutating func add(_ peer: JSONRPCConnection) -> Int {
@@ -101,6 +102,7 @@ package final class ControlServer: Sendable {
     let peer = JSONRPCConnection(input: connection, output: writer, clock: clock, answersUnreadable: true)
     let number = connections.withLock { $0.add(peer) }
     let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
+    connections.withLock { $0.clients[number] = client }
     let approvals = WithdrawableRequests()
     let caller = client.agentSession.map { session in
       ExtensionCaller(
@@ -120,6 +122,8 @@ package final class ControlServer: Sendable {
         }
         guard client.takes(request) else { continue }
         if let caller, ExtensionRequests.methods.contains(request.method) {
+          // Before it is answered with the settings of now: a change that follows is told.
+          if request.method == ExtensionHello.method { client.noteGreeting() }
           answer(request, of: caller, approvals)
         } else {
           await requests.answer(request, of: client)
@@ -130,7 +134,15 @@ package final class ControlServer: Sendable {
     }
     client.close()
     approvals.withdrawAll()
-    connections.withLock { _ = $0.peers.removeValue(forKey: number) }
+    connections.withLock { connections in
+      connections.peers[number] = nil
+      connections.clients[number] = nil
+    }
+  }
+
+  /// Tells the extensions of all agents settings that have changed.
+  package func tell(_ settings: ExtensionSettings) {
+    for client in connections.withLock({ Array($0.clients.values) }) { client.tell(settings) }
   }
 
   /// Answers a request of an extension beside those that follow, since an approval waits for a person.

@@ -115,7 +115,7 @@ package final class ChildProcess: Sendable {
     return child
   }
 
-  /// Descriptors that a child and what belongs to it take at most: pipes, logs, sockets.
+  /// Descriptors that a child and what belongs to it usually take, and more: pipes, logs, sockets.
   private static let descriptorsByChild = 32
   /// Children that may start before the free descriptors are counted again: counting takes as long as there are open ones.
   private static let uncounted = Locked(0)

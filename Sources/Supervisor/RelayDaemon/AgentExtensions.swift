@@ -30,7 +30,7 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   /// The number of steps of approvals that a person is shown.
   private static let shownApprovals = 20
 
-  private func approvalSettings() async -> ApprovalSettings {
+  func approvalSettings() async -> ApprovalSettings {
     let settings = await desk.settings
     return ApprovalSettings(enabled: settings.isEnabled, timeoutSeconds: Int(settings.timeout.components.seconds))
   }
@@ -78,7 +78,12 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
       directory: request.directory ?? directory, name: request.name, model: nil, task: nil, beside: directory)
     // Before the task, so that the thread shows it and its answer.
     await requesters.present(status.id, from: session)
-    if let task = request.task { _ = try await commands.prompt(ProgramPrompt(session: status.id, text: task)) }
+    if let task = request.task {
+      do { _ = try await commands.prompt(ProgramPrompt(session: status.id, text: task)) } catch {
+        throw WireError(
+          .unavailable, "the session \(status.name) was begun, but it did not take the task: \(error.message)")
+      }
+    }
     return NamedSession(id: status.id, name: status.name)
   }
 

@@ -16,15 +16,15 @@ struct BridgedSessions: BridgeHost {
   /// Of the environment of processes that the daemon has started.
   let marker: String
 
-  /// An agent's processes reach the bridge of their own session only.
-  func admits(_ connection: Int32, to session: String) async -> Bool {
+  /// An agent's processes look at the bridge of their own session only.
+  func admits(_ connection: Int32, to session: String) async -> BridgeAdmission {
     let role = await ControlRole.ofPeer(connection, marker: marker) {
       await sessions.agentProcesses().merging(attachments.processes) { _, latest in latest }
     }
     return switch role {
-    case .owner: true
-    case .agent(let own): own == session
-    case .stranger: false
+    case .owner: .acting
+    case .agent(let own): own == session ? .looking : .none
+    case .stranger: .none
     }
   }
 

@@ -1,3 +1,4 @@
+internal import AgentExtension
 internal import Bridge
 internal import CLinux
 internal import ControlServer
@@ -130,6 +131,7 @@ package final class Daemon: Sendable {
     let status = StatusReport(options: options, loaded: loaded, parts: parts, began: began)
     let reload = ConfigurationReload(loaded: loaded, load: options.loadConfiguration, parts: parts, log: daemonLog)
     let upgrade = Locked<Upgrade?>(nil)
+    let settingsChanged = Locked<(@Sendable () async -> Void)?>(nil)
     let extensions = AgentExtensions(
       machine: config.machine.name ?? Self.hostName, sessions: sessions, commands: router.commands,
       requesters: router.requesters, attachments: router.attachments, desk: router.approvals, store: store,
@@ -138,7 +140,12 @@ package final class Daemon: Sendable {
       home: home,
       handlers: .init(
         status: { await status.read() }, plugin: { await plugins.change($0, $1) },
-        revokeGrant: { await router.approvals.revoke($0) }, reload: { await reload.run() },
+        revokeGrant: { await router.approvals.revoke($0) },
+        reload: {
+          let problems = await reload.run()
+          await settingsChanged.withLock { $0 }?()
+          return problems
+        },
         upgrade: { program in
           guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
           return await upgrade.run(program).description
@@ -149,6 +156,9 @@ package final class Daemon: Sendable {
         }, agentsReachOthers: config.sessions.agentsReachOthers),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)
+    settingsChanged.withLock {
+      $0 = { control.tell(ExtensionSettings(approvals: await extensions.approvalSettings())) }
+    }
     upgrade.withLock {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,

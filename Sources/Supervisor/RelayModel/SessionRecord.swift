@@ -34,7 +34,7 @@ package struct SessionRecord: Sendable, Equatable {
 extension SessionRecord {
   /// The variable with the session's id in the environment of its processes.
   package static let environmentVariable = "PI_RELAY_SESSION"
-  /// The variable that tells the programs of a pi in a terminal of which session they are.
+  /// The variable that tells the programs of a pi in a terminal its process id.
   package static let attachedVariable = "PI_RELAY_ATTACHED"
 }
 
