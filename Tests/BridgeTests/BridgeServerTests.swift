@@ -438,10 +438,11 @@ private final class EventPipe: Sendable {
   @Test func `a client that reads late gets every event of a burst`() async throws {
     // Time stands still: the bridge waits for as long as it takes.
     let stage = try Stage({ $0.maxUnsentBytes = 2 << 20 }, clock: ManualClock())
-    let client = try await stage.client(reads: false)
-    // An answer shows that the client is connected: deltas are recorded from then on.
     let other = try await stage.client()
-    _ = try await other.ask(#"{"id":1,"type":"ping"}"#)
+    let client = try await stage.client(reads: false)
+    // Its request shows that the client is connected.
+    try client.send(#"{"id":1,"type":"emit","message":"here"}"#)
+    #expect(await other.event("bridge_emit") != nil)
     // With its envelopes several times as much as may be unsent.
     try await stage.burst(10_000)
     try client.startReading()

@@ -1,4 +1,5 @@
 import ControlServer
+import FoundationEssentials
 import ProcessSupervision
 import RelayHome
 import RelayModel
@@ -99,7 +100,9 @@ extension EndToEnd.Sessions {
         try await choose("shop", relay)
         first.close()
         // A message that comes before the daemon has noticed may be with pi, so that a person is asked.
-        while try await relay.status().sessions.first?.terminal == .connected {}
+        try await waitForFiles(in: relay.bridges + "/instances") {
+          try FileManager.default.contentsOfDirectory(atPath: relay.bridges + "/instances").isEmpty
+        }
         try await relay.messenger.say("are you there?", id: "1")
         await relay.messenger.waitForText("in the terminal is not connected")
         let second = try await attach(relay)

@@ -130,7 +130,8 @@ package final class ChildProcess: Sendable {
     let used = Int(relay_open_descriptors())
     guard limit > 0, used >= 0 else { return }
     let spare = limit - used - descriptorReserve
-    uncounted.withLock { $0 = max(0, spare / descriptorsByChild) }
+    // Where there are few, each start is counted.
+    uncounted.withLock { $0 = max(0, spare / descriptorsByChild - descriptorsByChild) }
     if spare < 0 { throw .fewDescriptors(name: name, free: limit - used) }
   }
 
