@@ -173,14 +173,17 @@ test("a skill is given whole at first, and as a reminder until the session is co
   await connect();
   mkdirSync(join(folder, "deploy"));
   writeFileSync(join(folder, "deploy/SKILL.md"), "---\nname: deploy\n---\nRun deploy.sh.\n");
-  pi.otherCommands = [{ name: "skill:deploy", source: "skill", sourceInfo: { path: join(folder, "deploy/SKILL.md") } }];
+  pi.otherCommands = [{ name: "skill:deploy", source: "skill", sourceInfo: { path: join(folder, "deploy/SKILL.md"), baseDir: folder } }];
   const send = async () => {
     await daemon.command({ type: "prompt", message: "/skill:deploy to staging", streamingBehavior: "followUp" });
     return pi.sent.at(-1).content;
   };
   const whole = await send();
-  assert.match(whole, /^<skill name="deploy" location=".*SKILL\.md">\n[^\n]*\n\nRun deploy\.sh\.\n<\/skill>\n\nto staging$/);
+  assert.match(whole, /^<skill name="deploy" location=".*SKILL\.md">\nPaths in this skill are relative to [^\n]*\/deploy\.\n\nRun deploy\.sh\.\n<\/skill>\n\nto staging$/);
   assert.match(await send(), /^Use the skill "deploy" again, .*\n\nto staging$/);
+  await pi.emit("session_switch", { reason: "resume" });
+  await daemon.next("session.attach");
+  assert.equal(await send(), whole);
   await pi.emit("session_compact", {});
   assert.equal(await send(), whole);
 });

@@ -249,7 +249,7 @@ test("a retry of a chat's turn is still the chat's", async (t) => {
 test("a run that pi calls settled too early is still the chat's", async (t) => {
   const { pi, daemon } = await remoteTurn(t);
   daemon.answers["extension.approve"] = { decision: "deny", reason: "no" };
-  await pi.emit("agent_settled");
+  await pi.settleEarly();
   assert.equal((await pi.callTool("bash", {})).block, true);
 });
 

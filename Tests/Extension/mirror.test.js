@@ -202,6 +202,25 @@ test("a compaction is reported with its end, also when it is cancelled", async (
   assert.equal((await daemon.event("compaction_end")).aborted, true);
 });
 
+for (const [name, data] of [["session_compact_failed", { reason: "threshold", errorMessage: "no key" }], ["agent_settled", {}]]) {
+  test(`a compaction that failed is over with ${name}`, async (t) => {
+    const { connect, pi, daemon } = scene(t);
+    await connect();
+    await pi.emit("session_before_compact", { reason: "threshold" });
+    await pi.emit(name, data);
+    assert.equal((await daemon.event("compaction_end")).errorMessage, data.errorMessage);
+    assert.equal((await daemon.command({ type: "prompt", message: "now?" })).success, true);
+  });
+}
+
+test("a message in the middle of a run is queued while pi compacts", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.type("work");
+  await pi.emit("session_before_compact", { reason: "threshold" });
+  assert.equal((await daemon.command({ type: "prompt", message: "next", streamingBehavior: "followUp" })).data.disposition, "queued");
+});
+
 test("a compaction of which pi reports no end is over after five minutes", async (t) => {
   const { connect, pi, daemon, clock } = scene(t);
   await connect();
@@ -282,7 +301,15 @@ test("other extensions publish activity without a message, and never fail by it"
   await connect();
   const hostile = { get summary() { throw new Error("no"); } };
   for (const data of [null, 7, {}, hostile]) pi.events.emit("relay_activity", data);
-  pi.events.emit("kendex_activity", { type: "job", source: "pi-bg-task", severity: "loud", importance: "noisy", summary: "x".repeat(9_000) });
+  /** @type {any} */
+  const circle = {};
+  circle.itself = circle;
+  pi.events.emit("kendex_activity", { type: "job", source: "pi-bg-task", severity: "loud", importance: "noisy", summary: "x".repeat(9_000), refs: [{ path: "a.log" }], details: circle });
   const event = await daemon.event("activity");
   assert.deepEqual([event.kind, event.severity, event.importance, event.summary.length], ["job", "info", "noisy", 4_096]);
+  assert.deepEqual(event.refs, [{ path: "a.log" }]);
+  assert.equal(event.details, undefined);
+  pi.events.emit("relay_activity", { summary: "b", refs: ["x".repeat(20_000)], details: { exit: 1 } });
+  const second = await daemon.event("activity");
+  assert.deepEqual([second.summary, second.refs, second.details], ["b", undefined, { exit: 1 }]);
 });

@@ -101,6 +101,9 @@ test("a program that fails is an error with its words", async (t) => {
   assert.deepEqual(await pi.runCommand("pidash", "stop"), { text: "pi-relay: No pi-relayd runs.", kind: "error" });
   pi.programResult = { code: 127, stdout: "", stderr: "" };
   assert.match((await pi.runCommand("pidash", "start")).text, /is pi-relayd in PATH\?/);
+  // pi ends a program that takes too long, and names no exit code.
+  pi.programResult = { code: 0, killed: true, stdout: "", stderr: "" };
+  assert.match((await pi.runCommand("pidash", "start")).text, /did not end within 60 s/);
 });
 
 test("/bridge:status and /bridge:ping need no model and no daemon", async (t) => {

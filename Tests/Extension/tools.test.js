@@ -72,6 +72,20 @@ test("a daemon that does not answer ends a tool after its time", async (t) => {
   await assert.rejects(sent, /did not answer in time/);
 });
 
+test("a session may take longer to begin, as a thread is opened for it", async (t) => {
+  const { connect, pi, daemon, clock } = scene(t);
+  await connect();
+  let isOver = false;
+  const begun = pi.tool("spawn_session", {});
+  begun.catch(() => { isOver = true; });
+  await daemon.next("extension.spawn");
+  clock.advance(89_999);
+  await new Promise((resolve) => { setImmediate(resolve); });
+  assert.equal(isOver, false);
+  clock.advance(1);
+  await assert.rejects(begun, /did not answer in time/);
+});
+
 test("a text that is too long for a line is an error of the tool", async (t) => {
   const { connect, pi } = scene(t);
   await connect();

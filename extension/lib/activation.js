@@ -57,6 +57,7 @@ export function activateAttached(pi, surroundings, env) {
   });
 
   const begin = (/** @type {any} */ event, /** @type {PiContext} */ ctx) => {
+    slash.forgetSkills();
     session.settings = new Settings(env, ctx);
     if (!session.settings.isOn("enabled") || !isInteractive(ctx, surroundings.isTerminal)) return;
     session.begin(event, ctx);

@@ -3,6 +3,8 @@ const names = ["relay_activity", "vstack_activity", "kendex_activity"];
 const severities = new Set(["debug", "info", "success", "warning", "error"]);
 const importances = new Set(["critical", "important", "normal", "noisy"]);
 const longestText = 4_096;
+/** For references, and for details: the longest JSON, in characters. */
+const longestValue = 16_384;
 
 /**
  * Passes on what other extensions publish on pi's event bus, without a message in the chat. Publishing never fails the caller.
@@ -25,6 +27,16 @@ export function mirrorActivity(pi, session) {
 /** @param {any} data */
 function activityOf(data) {
   const text = (/** @type {unknown} */ value) => (typeof value === "string" ? value.slice(0, longestText) : undefined);
+  const value = (/** @type {unknown} */ value) => {
+    if (typeof value !== "object" || value === null) return undefined;
+    try {
+      const json = JSON.stringify(value);
+      return json.length <= longestValue ? JSON.parse(json) : undefined;
+    } catch {
+      // What JSON cannot hold is left out; the rest is published.
+      return undefined;
+    }
+  };
   const summary = text(data?.summary);
   if (!summary) return undefined;
   return {
@@ -35,6 +47,8 @@ function activityOf(data) {
     importance: importances.has(data.importance) ? data.importance : "normal",
     summary,
     body: text(data.body),
+    refs: value(data.refs),
+    details: value(data.details),
     ts: typeof data.ts === "number" || typeof data.ts === "string" ? data.ts : undefined,
   };
 }

@@ -29,6 +29,7 @@ export function mirrorEvents(pi, session, clock) {
    */
   const toolUpdates = new Map();
 
+  mirrorCompaction(pi, session, clock, send);
   for (const name of plainEvents) pi.on(name, (event) => send({ type: name, ...event }));
   pi.on("agent_start", () => {
     // pi answers a prompt before the run that it begins.
@@ -78,19 +79,19 @@ export function mirrorEvents(pi, session, clock) {
     send({ type: "agent_end", messages: [], willRetry: event.willRetry, messagesCount: event.messages?.length });
   });
   pi.on("agent_settled", (_, ctx) => {
-    // Releases of pi can report too early that a run has settled.
-    if (ctx.isIdle()) requester.settled();
-    if (!ctx.hasPendingMessages()) origins.settled();
+    // A prompt that pi refuses beside a run reports that all has settled, and that pi is idle: the signal is that of the run.
+    const isOver = ctx.isIdle() && ctx.signal === undefined;
+    if (isOver) requester.settled();
+    if (isOver && !ctx.hasPendingMessages()) origins.settled();
     send({ type: "agent_settled" });
   });
 
   pi.on("thinking_level_select", (event) => send({ type: "thinking_level_changed", level: event.level }));
-  mirrorCompaction(pi, session, clock, send);
 }
 
 /**
  * pi tells an extension when a compaction begins and when it has succeeded. That one has failed or was cancelled shows in its
- * signal, in the next run, or not at all.
+ * signal, in an event of newer releases, or in what comes next.
  * @param {PiAPI} pi
  * @param {import("./attached-session.js").AttachedSession} session
  * @param {import("./clock.js").Clock} clock
@@ -117,5 +118,9 @@ function mirrorCompaction(pi, session, clock, send) {
     const result = { summary, firstKeptEntryId, tokensBefore };
     end({ reason: event.reason, result, aborted: false, willRetry: event.willRetry ?? false });
   });
-  pi.on("agent_start", () => end({ aborted: true, willRetry: false }));
+  pi.on("session_compact_failed", (event) => {
+    end({ reason: event.reason, aborted: event.aborted ?? false, willRetry: event.willRetry ?? false, errorMessage: event.errorMessage });
+  });
+  // Releases without that event begin or end a run next.
+  for (const name of ["agent_start", "agent_settled"]) pi.on(name, () => end({ aborted: true, willRetry: false }));
 }

@@ -161,8 +161,9 @@ export class PersonCommands {
 
   /** @param {string[]} words of the command line */
   async #program(words) {
-    const { code, stdout, stderr } = await this.#pi.exec("pi-relayd", words, { timeout: programLimit });
+    const { code, killed, stdout, stderr } = await this.#pi.exec("pi-relayd", words, { timeout: programLimit });
     const said = [stdout, stderr].join("\n").trim().replaceAll(homedir(), "~");
+    if (killed) throw new Error(`pi-relayd ${words.join(" ")} did not end within ${programLimit / 1000} s; look with: pi-relayd status`);
     if (code !== 0) throw new Error(said || `pi-relayd ${words.join(" ")} failed; is pi-relayd in PATH?`);
     return said || "Done.";
   }

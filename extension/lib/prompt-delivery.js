@@ -52,7 +52,8 @@ export class PromptDelivery {
    */
   async #give(text, images, behavior, accepted) {
     const wasIdle = this.#session.context().isIdle();
-    if (this.#session.isCompacting) throw new Error("pi is compacting the session; send it again afterwards");
+    // In the middle of a run pi queues it.
+    if (wasIdle && this.#session.isCompacting) throw new Error("pi is compacting the session; send it again afterwards");
     /** @type {import("./message-origins.js").Expected} */
     const message = { source: "relay", text, behavior, beginsRun: wasIdle };
     let cancelLimit = () => {};

@@ -67,11 +67,10 @@ export class SlashText {
       return { kind: "text", text: `Use the skill "${name}" again, as given before in this session.${request}` };
     }
     const path = pathOf(command);
-    const folder = command.sourceInfo?.baseDir ?? dirname(path);
     const body = withoutFrontMatter(text);
     return {
       kind: "text",
-      text: `<skill name="${name}" location="${path}">\nPaths in this skill are relative to ${folder}.\n\n${body}\n</skill>${request}`,
+      text: `<skill name="${name}" location="${path}">\nPaths in this skill are relative to ${dirname(path)}.\n\n${body}\n</skill>${request}`,
       accepted: () => this.#seenSkills.add(hash),
     };
   }

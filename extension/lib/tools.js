@@ -77,6 +77,8 @@ export function registerTools(pi, session) {
   pi.registerTool({
     name: "ask_user",
     label: "Ask the person",
+    // The terminal shows one dialog at a time.
+    executionMode: /** @type {const} */ ("sequential"),
     description:
       "Ask the person a question and wait for the answer. Give options where there are sensible ones; " +
       "allowText lets them answer in their own words. Without options they type an answer.",

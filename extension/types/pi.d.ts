@@ -66,7 +66,7 @@ interface PiCommandInfo {
   name: string;
   description?: string;
   source: "extension" | "prompt" | "skill";
-  sourceInfo?: { path: string; baseDir?: string; [field: string]: any };
+  sourceInfo?: { path: string; [field: string]: any };
   path?: string;
 }
 
@@ -75,6 +75,7 @@ interface PiTool {
   label: string;
   description: string;
   promptSnippet?: string;
+  executionMode?: "sequential" | "parallel";
   parameters: object;
   execute(
     call: string,

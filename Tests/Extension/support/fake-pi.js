@@ -18,6 +18,8 @@ export class FakePi extends Happenings {
   sent = [];
   entries = [];
   isIdle = true;
+  /** A run has begun and not ended: pi calls itself idle a little earlier, and sometimes much. */
+  isRunning = false;
   hasPending = false;
   name = undefined;
   model = { provider: "fake", id: "fake-1", name: "Fake 1", headers: { authorization: "secret" } };
@@ -52,7 +54,7 @@ export class FakePi extends Happenings {
         return pi.model;
       },
       get signal() {
-        return pi.signal.signal;
+        return pi.isRunning ? pi.signal.signal : undefined;
       },
       modelRegistry: {
         getAvailable: () => [this.model, { provider: "fake", id: "fake-2" }],
@@ -146,6 +148,7 @@ export class FakePi extends Happenings {
 
   async beginRun(text, content = text) {
     this.isIdle = false;
+    this.isRunning = true;
     await this.emit("agent_start");
     await this.emit("turn_start", { turnIndex: 0, timestamp });
     await this.takeMessage(text, content);
@@ -171,9 +174,17 @@ export class FakePi extends Happenings {
     await this.emit("message_update", { message, assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: text, partial: message } });
   }
 
+  /** pi refuses a prompt that arrived beside a run, and reports the end of all runs. */
+  async settleEarly() {
+    this.isIdle = true;
+    await this.emit("agent_settled");
+    this.isIdle = false;
+  }
+
   async endRun() {
     await this.emit("agent_end", { messages: [{ role: "user" }, { role: "assistant" }] });
     this.isIdle = true;
+    this.isRunning = false;
     this.hasPending = false;
     this.signal = new AbortController();
     await this.emit("agent_settled");
