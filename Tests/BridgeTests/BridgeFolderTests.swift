@@ -39,9 +39,15 @@ import Testing
     #expect(BridgeFolder(configured: nil, environment: [:]).path == "/tmp/pi-session-bridge-\(getuid())")
   }
 
-  @Test func `folders and registry files are private, also where they were open`() throws {
+  @Test func `a folder that is open to others is refused and left as it is`() throws {
     try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
     chmod(folder.path, 0o755)
+    let failure = #expect(throws: BridgeFolder.Failure.self) { try folder.prepare() }
+    #expect(failure?.description.contains("chmod 700 \(folder.path)") == true)
+    #expect(mode(folder.path) == 0o755)
+  }
+
+  @Test func `folders and registry files are private`() throws {
     try folder.prepare()
     try folder.write(record(getpid(), start: nil))
     for path in [folder.path, folder.path + "/instances", folder.path + "/raw"] { #expect(mode(path) == 0o700) }

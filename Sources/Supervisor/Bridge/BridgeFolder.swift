@@ -68,8 +68,11 @@ package struct BridgeFolder: Sendable, Equatable {
         description: "\(folder) belongs to another user or is no folder; set bridge.directory or PI_BRIDGE_DIR to a "
           + "folder of your own")
     }
-    if status.st_mode & 0o077 != 0, chmod(folder, 0o700) != 0 {
-      throw Failure(description: "\(folder) is open to others and cannot be made private; run: chmod 700 \(folder)")
+    // Its owner may have opened it to others on purpose.
+    guard status.st_mode & 0o077 == 0 else {
+      throw Failure(
+        description: "\(folder) is open to others; run: chmod 700 \(folder), or set bridge.directory or "
+          + "PI_BRIDGE_DIR to another folder")
     }
   }
 
