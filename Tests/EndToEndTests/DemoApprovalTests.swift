@@ -16,25 +16,14 @@ extension EndToEnd.Sessions {
         capabilities: FakeMessenger.withButtons, body)
     }
 
-    private func question(_ relay: RelayFixture) async -> [Button] {
-      await relay.messenger.wait { $0.questions.last?.buttons != nil }
-      return await relay.messenger.questions.last?.buttons?.flatMap { $0 } ?? []
-    }
-
-    private func answer(_ label: String, _ relay: RelayFixture) async throws {
-      let buttons = await question(relay)
-      let button = try #require(buttons.first { $0.label.contains(label) }, "\(buttons)")
-      try await relay.messenger.press(button.id, id: "press \(label)")
-    }
-
     @Test func `a call that a rule matches is made when it is approved, and not when it is denied`() async throws {
       try await run { relay in
         try await relay.messenger.say("/bash git push", id: "1")
-        try await answer("Approve", relay)
+        try await relay.messenger.answer(pressing: "Approve")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         await relay.messenger.waitForText("I pretended to run: git push")
         try await relay.messenger.say("/bash git push --force", id: "2")
-        try await answer("Deny", relay)
+        try await relay.messenger.answer(pressing: "Deny")
         #expect(await relay.messenger.waitForOutcome(of: "2") == .answered)
         await relay.messenger.waitForText("I did not do that.")
         #expect(await relay.count("I pretended to run: git push --force") == 0)
@@ -44,7 +33,7 @@ extension EndToEnd.Sessions {
     @Test func `a stop denies the call that waits`() async throws {
       try await run { relay in
         try await relay.messenger.say("/bash git push", id: "1")
-        _ = await question(relay)
+        _ = await relay.messenger.buttonsOfQuestion()
         try await relay.messenger.say("/stop", id: "2")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .stopped)
         #expect(await relay.count("I pretended to run") == 0)
@@ -54,7 +43,7 @@ extension EndToEnd.Sessions {
     @Test func `an upgrade denies the call that waits, and the run goes on`() async throws {
       try await run { relay in
         try await relay.messenger.say("/bash git push", id: "1")
-        _ = await question(relay)
+        _ = await relay.messenger.buttonsOfQuestion()
         try await relay.goThrough(.upgrade)
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
         await relay.messenger.waitForText("Denied: pi-relayd was upgraded.")

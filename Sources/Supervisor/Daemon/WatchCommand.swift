@@ -170,6 +170,8 @@ private struct WatchDisplay {
 struct EventText {
   /// A piece of text has not ended its line.
   private var isWithinLine = false
+  /// Pieces of the present answer were shown.
+  private var hasShownText = false
 
   mutating func show(_ event: JSONValue) -> String {
     let data = event["data"]
@@ -177,8 +179,15 @@ struct EventText {
     switch event["event"]?.stringValue {
     case "text":
       let piece = text("text")
-      if let last = piece.last { isWithinLine = !last.isNewline }
+      if let last = piece.last {
+        isWithinLine = !last.isNewline
+        hasShownText = true
+      }
       return piece
+    case "message.ended":
+      defer { hasShownText = false }
+      // Pieces are left out where a terminal's pi is quicker than its connection.
+      return hasShownText || text("beginning").isEmpty ? "" : line(text("beginning"))
     case "run.started", "typed": return line("▶ \(text("text"))")
     case "tool.started": return line("🔧 \(text("name")) \(text("arguments"))")
     case "tool.ended" where data?["failed"] == true: return line("🔧 \(text("name")) ✗")
