@@ -33,6 +33,27 @@ import Testing
     #expect(answer.source == "first [redacted] line\nsecond [redacted] end")
   }
 
+  @Test func `with the usual patterns a growing answer is shown by words, and never a part of a secret`() {
+    let redaction = Redactor(["usual"])
+    let begin = "-----BEGIN " + "PRIVATE KEY-----"
+    let end = "-----END " + "PRIVATE KEY-----"
+    let text =
+      "one two three pass" + "word = hunter2222 four five six seven eight\nkey:\n\(begin)\nMIIB\n\(end)\nand the end"
+    var answer = AnswerBuffer()
+    var shown: [String] = []
+    for character in text {
+      answer.append(String(character), through: redaction)
+      shown.append(answer.source)
+    }
+    let whole = redaction.apply(to: text)
+    #expect(shown.contains("one two three "))
+    #expect(shown.allSatisfy(whole.hasPrefix))
+    answer.complete(with: whole, through: redaction)
+    #expect(answer.source == whole)
+    #expect(!answer.isReplaced)
+    #expect(whole.contains("three [redacted] four") && !whole.contains("MIIB"))
+  }
+
   @Test func `without patterns a growing answer is shown as it arrives`() {
     var answer = AnswerBuffer()
     answer.append("half a li", through: Redactor([]))

@@ -102,6 +102,8 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
         "relay.yaml:2:24: redact: \"\" is no regular expression",
       ])
     #expect(complaints("delivery: {redact: usual}").count == 1)
+    #expect(try load("delivery: {attempts: 3}").config.delivery.redact == ["usual"])
+    #expect(try load("delivery: {redact: []}").config.delivery.redact == [])
   }
 
   @Test func `several instances have lists of access of their own`() throws {

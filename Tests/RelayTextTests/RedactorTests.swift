@@ -15,7 +15,8 @@ import Testing
     "github" + "_pat_11ABCDEFG0abcdefghijkl", "AK" + "IAIOSFODNN7EXAMPLE",
     "ey" + "JhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJ",
     "xo" + "xb-123456789012-abcdef", "M" + "TIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.abcdefghijklmnopqrstuvwxyz1",
-    "Bearer " + "abcdef0123456789abcdef", "DEPLOY_TOKEN=" + "hunter22",
+    "Bearer " + "abcdef0123456789abcdef", "DEPLOY_TOKEN=" + "hunter22", "pass" + "word: hunter2222",
+    "api_" + "key = \"a1b2c3d4e5", "--tok" + "en abcd1234", "xa" + "pp-1-A02-3456-abcdef",
   ])
   func `tokens of well-known services are redacted`(secret: String) {
     #expect(usual.apply(to: "it is \(secret) she said\nand more") == "it is [redacted] she said\nand more")
@@ -24,6 +25,8 @@ import Testing
   @Test(arguments: [
     "https://x-access-token:" + "gh" + "p_abcdefghijklmnop1234@github.com/a", "token:" + "sk-" + "abcdefghijklmnop1234",
     "Authorization:" + "Bearer abcdef0123456789abcdef", "env:API_KEY=" + "hunter22",
+    "Authorization: Ba" + "sic dXNlcjpwYXNz", "{\"secret\": \"abc" + "d1234efgh\"}",
+    "https://x.example/a?X-Amz-Signa" + "ture=0123456789&b=c", "https://hooks.sl" + "ack.com/services/T0/B0/x",
     "https://api.telegram.org/bot" + "123456789:" + "AAE9xKq0Z_abcdefghijklmnop/getMe",
   ])
   func `tokens are redacted within addresses, headers and assignments`(text: String) {
@@ -56,7 +59,8 @@ import Testing
 
   @Test(arguments: [
     "the token: the thing that grants access", "key = value", "a monkey=banana", "12:30 is when it begins",
-    "sketch-book", "https://example.org/a_b_c?d=e", "TOKEN=", "",
+    "sketch-book", "password: required", "the secret: use --token wisely", "a token: 12 of them",
+    "https://example.org/a_b_c?d=e", "TOKEN=", "",
   ])
   func `prose is left unchanged`(text: String) {
     #expect(usual.apply(to: text) == text)
@@ -68,5 +72,27 @@ import Testing
       redaction.apply(to: "ACME-123456 and ACME-12\nprivate: all of it\n\nnot private: this\n")
         == "[redacted] and ACME-12\n[redacted]\n\nnot private: this\n")
     #expect(Redactor([]).isEmpty)
+  }
+
+  @Test func `a private key is taken out with all its lines, and nothing else`() {
+    let begin = "-----BEGIN RSA " + "PRIVATE KEY-----"
+    let end = "-----END RSA " + "PRIVATE KEY-----"
+    #expect(
+      usual.apply(to: "here:\n\(begin)\nProc-Type: 4,ENCRYPTED\n\nMIIBOgIBAAJBAK\n  abc+/=\n\(end)\nand more")
+        == "here:\n[redacted]\nand more")
+    #expect(usual.apply(to: "a \(begin)\\nMIIB\\n\(end) b") == "a [redacted] b")
+    #expect(usual.apply(to: "It begins with \(begin)\nand goes on.") == "It begins with [redacted]\nand goes on.")
+    #expect(Redactor(["x"]).apply(to: "\(begin)\nMIIB") == "\(begin)\nMIIB")
+  }
+
+  @Test func `of a growing text nothing is settled that may become a secret`() {
+    let begin = "-----BEGIN " + "PRIVATE KEY-----"
+    func settled(_ text: String) -> String { String(text[..<usual.settledEnd(of: text)]) }
+    #expect(settled("one\ntwo") == "one\n")
+    #expect(settled("one\n\(begin)\nMIIB\nab") == "one\n")
+    #expect(settled("one\n\(begin)\nMIIB\n" + "-----END " + "PRIVATE KEY-----\ntwo").hasSuffix("-----\n"))
+    #expect(usual.settledWords(of: "a b c d e f") == "a b ")
+    #expect(usual.settledWords(of: "the pass" + "word = hunter2222") == "")
+    #expect(Redactor(["usual", "x y"]).settledWords(of: "a b c d e f") == "")
   }
 }

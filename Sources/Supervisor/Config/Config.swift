@@ -1,3 +1,4 @@
+internal import RelayText
 package import RelayWire
 
 /// The configuration that the supervisor works from: every setting, checked, with its default.
@@ -217,7 +218,7 @@ package struct Config: Sendable, Equatable {
     /// Sends a notice to a conversation when a message to it is given up.
     package var tellsConversations = true
     /// Regular expressions of what no conversation is shown, and `usual` for those of well-known secrets.
-    package var redact: [String] = []
+    package var redact = [Redactor.builtInName]
 
     package init() {}
   }

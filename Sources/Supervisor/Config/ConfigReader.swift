@@ -214,7 +214,7 @@ package struct ConfigReader: Sendable {
     let delivery = root.group("delivery")
     if let value = delivery.integer("attempts", in: 1...1_000) { config.delivery.attempts = value }
     if let value = delivery.flag("tellConversations") { config.delivery.tellsConversations = value }
-    config.delivery.redact = delivery.patterns("redact") ?? []
+    if let patterns = delivery.patterns("redact") { config.delivery.redact = patterns }
     delivery.refuseRest("delivery")
     let storage = root.group("storage")
     if let value = storage.number("keepDays", in: 0.001...3_650) { config.storage.keep = .seconds(value * 86_400) }

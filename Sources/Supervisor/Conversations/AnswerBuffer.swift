@@ -23,6 +23,8 @@ struct AnswerBuffer: Codable, Equatable {
   private var arrived = ""
   /// Text that is not to be shown before its line is whole.
   private var partialLine: String?
+  /// The beginning of that line as it is shown already. A snapshot of an earlier version has none.
+  private var shownOfLine: String?
   private var hasFixed = false
   /// The text that the growing message shows.
   private var shown = ""
@@ -47,21 +49,44 @@ struct AnswerBuffer: Codable, Equatable {
     isDirty = true
   }
 
-  /// Adds text of which only whole lines may be shown, because each is redacted first.
+  /// Adds text of which only the part may be shown that nothing which follows can make a part of a secret.
   mutating func append(_ text: String, through redaction: Redactor) {
     // A part of a line is left where the predecessor of this process had something to redact.
     guard !redaction.isEmpty || partialLine != nil else { return append(text) }
     let waiting = (partialLine ?? "") + text
-    let newline = waiting.utf8.lastIndex(of: UInt8(ascii: "\n"))
-    let end = newline.map { waiting.utf8.index(after: $0) } ?? waiting.startIndex
-    if end > waiting.startIndex { append(redaction.apply(to: String(waiting[..<end]))) }
-    partialLine = end < waiting.endIndex ? String(waiting[end...]) : nil
+    let end = redaction.settledEnd(of: waiting)
+    if end > waiting.startIndex {
+      appendRest(of: redaction.apply(to: String(waiting[..<end])))
+      shownOfLine = nil
+    }
+    guard end < waiting.endIndex else { return partialLine = nil }
+    let line = String(waiting[end...])
+    partialLine = line
+    // Only a word that has ended settles anything.
+    guard text.contains(where: \.isWhitespace) else { return }
+    let words = redaction.settledWords(of: line)
+    if words.utf8.count > shownOfLine?.utf8.count ?? 0, appendRest(of: words) { shownOfLine = words }
+  }
+
+  /// Adds lines without the beginning that is shown already.
+  ///
+  /// - Returns: false where something else is shown.
+  @discardableResult
+  private mutating func appendRest(of lines: String) -> Bool {
+    guard let shownOfLine else {
+      append(lines)
+      return true
+    }
+    guard lines.hasPrefix(shownOfLine) else { return false }
+    append(String(lines.dropFirst(shownOfLine.count)))
+    return true
   }
 
   /// Ends the text where it is: nothing more arrives.
   mutating func release(through redaction: Redactor) {
-    if let partialLine { append(redaction.apply(to: partialLine)) }
+    if let partialLine { appendRest(of: redaction.apply(to: partialLine)) }
     partialLine = nil
+    shownOfLine = nil
   }
 
   /// Adds the text that no delta brought, once the message is complete.
@@ -77,6 +102,7 @@ struct AnswerBuffer: Codable, Equatable {
       release(through: redaction)
     }
     partialLine = nil
+    shownOfLine = nil
     isDirty = true
   }
 
