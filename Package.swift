@@ -535,7 +535,10 @@ let package = Package(
       dependencies: ["IRC", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayTransport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "MessengerKitTests", dependencies: ["MessengerKit", "PluginSDK", "PluginTestKit", "RelayConcurrency"],
+      name: "MessengerKitTests",
+      dependencies: [
+        "MessengerHTTP", "MessengerKit", "PluginSDK", "PluginTestKit", "RelayConcurrency", "RelayWire", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(

@@ -6,6 +6,8 @@ public struct Download: Sendable, Equatable {
   public var url: String
   /// The path of the file, which is created for this user only.
   public var path: String
+  /// By their names. Secrets in them appear in no error.
+  public var headers: [String: String] = [:]
   /// The maximum size in bytes. A larger transfer is ended while it runs, whatever size the server claimed.
   public var maximumBytes: Int
   /// The limit for the whole transfer, of which connecting may take at most 10 s.

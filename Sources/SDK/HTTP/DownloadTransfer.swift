@@ -9,6 +9,7 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
   private let download: Download
   private let done: @Sendable (Result<Void, DownloadError>) -> Void
   private var handle: UnsafeMutableRawPointer?
+  private var list: UnsafeMutablePointer<curl_slist>?
   private var descriptor: Int32 = -1
   private var written = 0
   private var problem: DownloadError?
@@ -49,6 +50,8 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
     relay_curl_set_long(handle, CURLOPT_MAXREDIRS, download.maximumRedirects)
     relay_curl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "")
     relay_curl_set_string(handle, CURLOPT_USERAGENT, "pi-relay")
+    for (name, value) in download.headers { list = curl_slist_append(list, "\(name): \(value)") }
+    if list != nil { relay_curl_set_pointer(handle, CURLOPT_HTTPHEADER, list) }
     Proxy.set(download.proxy, on: handle)
     relay_curl_set_pointer(handle, CURLOPT_WRITEDATA, user)
     relay_curl_set_write(handle) { bytes, size, count, user in
@@ -108,8 +111,9 @@ final class DownloadTransfer: CurlTransfer, @unchecked Sendable {
 
   private func end(_ result: Result<Void, DownloadError>) {
     if let handle { curl_easy_cleanup(handle) }
+    if let list { curl_slist_free_all(list) }
     if descriptor >= 0 { _ = close(descriptor) }
-    handle = nil
+    (handle, list) = (nil, nil)
     descriptor = -1
     done(result)
   }

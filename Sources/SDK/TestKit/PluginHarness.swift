@@ -30,8 +30,13 @@ public final class PluginHarness<P: Plugin>: Sendable {
     public let description: String
   }
 
-  /// - Parameter folder: given to the plugin as its data and spool folder.
-  public init(config: JSONValue = .object([:]), state: JSONValue? = nil, folder: String = "/tmp") throws {
+  /// - Parameters:
+  ///   - folder: given to the plugin as its data and spool folder.
+  ///   - reply: the host's answer to a message; without it every message is stored.
+  public init(
+    config: JSONValue = .object([:]), state: JSONValue? = nil, folder: String = "/tmp",
+    reply: @escaping @Sendable (MessageReceived) -> MessageReceived.Reply = { _ in .init(stored: true) }
+  ) throws {
     func pipe() throws -> (read: Int32, write: Int32) {
       var ends: [Int32] = [0, 0]
       guard relay_pipe(&ends) == 0 else { throw Failure(description: "the system refused a pipe") }
@@ -56,7 +61,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
           switch request.method {
           case MessageReceived.method:
             let message = try request.params(MessageReceived.self)
-            request.reply(MessageReceived.Reply(stored: true))
+            request.reply(reply(message))
             arrival.yield(message)
           case StateSave.method:
             let state = try request.params(StateSave.self).state

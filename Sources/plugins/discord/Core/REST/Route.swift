@@ -102,17 +102,3 @@ struct Route: Hashable, Sendable {
     Route("POST", "/channels/{channel}/typing", "/channels/\(channel)/typing", major: channel)
   }
 }
-
-extension String {
-  /// For a part of a path.
-  var percentEncoded: String {
-    utf8.map { byte in
-      let scalar = Unicode.Scalar(byte)
-      let isPlain =
-        scalar.properties.isAlphabetic && byte < 128 || (48...57).contains(byte) || "-._~".utf8.contains(byte)
-      if isPlain { return String(scalar) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return "%" + (digits.count < 2 ? "0" : "") + digits
-    }.joined()
-  }
-}
