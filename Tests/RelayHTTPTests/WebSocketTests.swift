@@ -87,6 +87,18 @@ struct WebSocketTests {
     }
   }
 
+  @Test func `the time without anything from the server begins anew when something arrives`() async throws {
+    try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
+      let socket = try await decent(server, "echo")
+      let sinceSend = ContinuousClock.now
+      try socket.send(Array("hello".utf8))
+      #expect(await socket.next() != nil)
+      let silence = socket.silence
+      #expect(silence <= sinceSend.duration(to: .now))
+      #expect(socket.silence > silence)
+    }
+  }
+
   @Test func `the server's close code and reason are known, and the headers of the client arrive`() async throws {
     try await PythonServer.run("websocket-server", with: PythonServer.python) { server in
       let socket = try await decent(server, "close=4004")

@@ -79,6 +79,9 @@ public final class WebSocket: Sendable {
   /// How it ended, once `next` has answered nil.
   public var closure: Closure? { frames.closure }
 
+  /// The time since bytes last arrived, those of pings included: a service that pings regularly is gone when this grows.
+  public var silence: Duration { frames.silence }
+
   /// Queues a text; never waits.
   public func send(_ text: [UInt8]) throws(WebSocketError) { try frames.send(text) }
 

@@ -12,6 +12,8 @@ final class WebSocketFrames: @unchecked Sendable {
     var closure: WebSocket.Closure?
     var hasEnded = false
     var queuedBytes = 0
+    /// The time at which bytes last arrived.
+    var heard = LoopClock.shared.now
   }
 
   private enum Phase {
@@ -101,6 +103,8 @@ final class WebSocketFrames: @unchecked Sendable {
   }
 
   var closure: WebSocket.Closure? { shared.withLock { $0.closure } }
+
+  var silence: Duration { shared.withLock { $0.heard }.duration(to: LoopClock.shared.now) }
 
   func send(_ text: [UInt8]) throws(WebSocketError) {
     let isTaken = shared.withLock { shared in
@@ -265,7 +269,9 @@ final class WebSocketFrames: @unchecked Sendable {
       return .bytes(count)
     }
     if isPaused { return .notNow }
-    return note(tunnel?.read(into: buffer) ?? .ended)
+    let result = tunnel?.read(into: buffer) ?? .ended
+    if case .bytes = result { shared.withLock { $0.heard = LoopClock.shared.now } }
+    return note(result)
   }
 
   fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> CurlTunnel.Transferred {
