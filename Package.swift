@@ -342,6 +342,15 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-irc", dependencies: ["IRC", "PluginSDK"], path: "Sources/plugins/irc/Main",
       swiftSettings: strict),
+    .target(
+      name: "Slack",
+      dependencies: [
+        "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport", "RelayWire",
+      ],
+      path: "Sources/plugins/slack/Core", swiftSettings: strict),
+    .executableTarget(
+      name: "pi-relay-slack", dependencies: ["PluginSDK", "Slack"], path: "Sources/plugins/slack/Main",
+      swiftSettings: strict),
     // MARK: Demo agent
     .target(
       name: "DemoAgent", dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire"],
@@ -559,9 +568,12 @@ let package = Package(
         "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc",
-        "pi-relayd",
+        "pi-relay-slack", "pi-relayd",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "SlackTests",
+      dependencies: ["MessengerKit", "PluginSDK", "RelayHTTP", "RelayWire", "Slack"], swiftSettings: strict),
     .testTarget(
       name: "FormatterTests", dependencies: ["Formatter", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
