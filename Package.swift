@@ -573,7 +573,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SlackTests",
-      dependencies: ["MessengerKit", "PluginSDK", "RelayHTTP", "RelayWire", "Slack"], swiftSettings: strict),
+      dependencies: ["MessengerKit", "PluginTestKit", "RelayConcurrency", "RelayWire", "Slack", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "FormatterTests", dependencies: ["Formatter", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),

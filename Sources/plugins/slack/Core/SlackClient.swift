@@ -14,7 +14,7 @@ final class SlackClient: Sendable {
   private static let uploadBudget: Duration = .seconds(100)
   /// Most methods are counted for the whole workspace; messages by channel.
   private static let minutely = ["chat.update": 50, "chat.startStream": 20, "chat.appendStream": 100]
-  /// Methods that may be asked twice.
+  /// Methods that must not be asked twice: after a lost answer the host looks the message up.
   private static let writing: Set<String> = [
     "chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postEphemeral",
     "files.completeUploadExternal", "views.open",

@@ -69,6 +69,8 @@ struct SlackInteraction: Sendable {
     let container = data["container"]
     let channel = data["channel"]?["id"]?.stringValue ?? container?["channel_id"]?.stringValue
     let thread = data["message"]?["thread_ts"]?.stringValue ?? container?["thread_ts"]?.stringValue
+    // A message that others have answered is the first of their thread, and stands where it stood.
+    let isFirst = thread == (data["message"]?["ts"]?.stringValue ?? container?["message_ts"]?.stringValue)
     self.kind = kind
     self.user = user
     userName = data["user"]?["name"]?.stringValue ?? data["user"]?["username"]?.stringValue ?? user
@@ -83,7 +85,7 @@ struct SlackInteraction: Sendable {
     default:
       guard let trigger else { return nil }
       id = trigger
-      place = channel.map { SlackPlace(channel: $0, thread: thread) }
+      place = channel.map { SlackPlace(channel: $0, thread: isFirst ? nil : thread) }
     }
     responseURL = data["response_url"]?.stringValue
   }

@@ -65,8 +65,8 @@ struct SlackMessage: Sendable {
 
   /// In direct messages, what is written outside of threads; elsewhere each message begins a thread.
   var place: SlackPlace {
-    let thread = data["thread_ts"]?.stringValue
-    return SlackPlace(channel: channel, thread: thread ?? (channel.hasPrefix("D") ? nil : ts))
+    let thread = data["thread_ts"]?.stringValue ?? ts
+    return SlackPlace(channel: channel, thread: channel.hasPrefix("D") && thread == ts ? nil : thread)
   }
 
   /// The message is the first of its thread, or stands outside of threads.
