@@ -50,6 +50,7 @@ private struct Block: Sendable {
     "make bench": .cannotRun("it takes ten minutes; the tests run its quick form"),
     "pi-relayd setup irc": .cannotRun("it needs a server; IRCTests run it against ngircd"),
     "pi-relayd setup discord": .cannotRun("it needs a bot's token; DiscordSetupTests run it against a fake Discord"),
+    "pi-relayd setup slack": .cannotRun("it needs an app's tokens; SlackInteractionTests run it against a fake Slack"),
     "mkdir -p ~/.pi/agent/relay/plugins": .runs,
     "pi-relayd plugins check ./mine --config settings.json": .runs,
   ]
