@@ -97,6 +97,26 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    HTTPRequest.Body.none, .bytes([1], type: "a/b"), .multipart([.init(name: "f", content: .bytes([1]))]),
+  ])
+  func `what may act twice is sent once, also where a connection that is kept breaks`(body: HTTPRequest.Body)
+    async throws
+  {
+    try await PythonServer.run("http-server") { server in
+      func send(_ method: String, _ path: String) async throws -> String {
+        String(decoding: try await CurlEngine.shared.send(request(server, method, path, body)).body, as: UTF8.self)
+      }
+      _ = try await send("POST", "first")
+      await #expect {
+        _ = try await send("POST", "hangup")
+      } throws: { error in
+        if case .unanswered? = error as? HTTPError { true } else { false }
+      }
+      #expect(try await send("GET", "count=hangup") == "1")
+    }
+  }
+
   @Test func `an answer that is too large ends the request, and waiting can be cancelled`() async throws {
     try await PythonServer.run("http-server") { server in
       var large = request(server, "GET", "large=1001")

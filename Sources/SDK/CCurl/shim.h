@@ -44,6 +44,11 @@ static inline CURLcode relay_curl_set_progress(CURL *handle, relay_curl_progress
     return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
 }
 
+/// Asked before a request goes out on a connection: CURL_PREREQFUNC_OK or CURL_PREREQFUNC_ABORT.
+static inline CURLcode relay_curl_set_prerequisite(CURL *handle, curl_prereq_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
 static inline CURLcode relay_curl_get_socket(CURL *handle, curl_socket_t *socket) {
     return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, socket);
 }

@@ -45,6 +45,13 @@ final class RequestTransfer: CurlTransfer, @unchecked Sendable {
       guard let bytes, let user else { return 0 }
       return Unmanaged<RequestTransfer>.fromOpaque(user).takeUnretainedValue().takeHeader(bytes, size * count)
     }
+    // libcurl repeats a request by itself where a connection that was kept breaks before the answer.
+    relay_curl_set_pointer(handle, CURLOPT_PREREQDATA, user)
+    relay_curl_set_prerequisite(handle) { user, _, _, _, _ in
+      guard let user else { return CURL_PREREQFUNC_ABORT }
+      return Unmanaged<RequestTransfer>.fromOpaque(user).takeUnretainedValue().mayGoOut
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
     var lines = request.headers.map { "\($0.name): \($0.value)" }
     setBody(of: handle, &lines)
     // Without it libcurl waits a second for "100 Continue" before it sends a file.
@@ -119,6 +126,7 @@ final class RequestTransfer: CurlTransfer, @unchecked Sendable {
       var status = 0
       relay_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
       end(.success(HTTPResponse(status: status, headers: headers, body: body)))
+    case CURLE_ABORTED_BY_CALLBACK: end(.failure(.unanswered("the connection was closed before the answer")))
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_PROXY,
       CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_URL_MALFORMAT,
       CURLE_SSL_CACERT_BADFILE:
@@ -126,6 +134,9 @@ final class RequestTransfer: CurlTransfer, @unchecked Sendable {
     default: end(.failure(isSent ? .unanswered(why) : .notSent(why)))
     }
   }
+
+  /// A POST may act twice where it arrives twice; the caller decides how to find out whether it did.
+  private var mayGoOut: Bool { request.method != "POST" || !isSent }
 
   /// Indicates that a part of the request went out.
   private var isSent: Bool {

@@ -5,6 +5,9 @@ import sys
 import threading
 
 
+arrived = []
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -19,6 +22,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 body += self.rfile.read(size)
                 self.rfile.readline()
         name, _, value = self.path.strip("/").partition("=")
+        arrived.append(name)
         if name == "hangup":
             self.close_connection = True
             return
@@ -26,6 +30,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             threading.Event().wait()
         text = json.dumps({"method": self.command, "path": self.path, "body": body.decode("latin-1"),
                            "headers": {key.lower(): value for key, value in self.headers.items()}}).encode()
+        if name == "count":
+            text = str(arrived.count(value)).encode()
         if name == "large":
             text = b"x" * int(value)
         self.send_response(int(value) if name == "status" else 200)
