@@ -9,18 +9,24 @@ import Testing
     var staging = EventStaging()
     let scheduled = [staging.add(lines(1)), staging.add(lines(1))]
     let turn = staging.takeTurn()
-    #expect(turn.arrivals.count == 2 && !turn.hasMore)
+    let isScheduledWithin = staging.add(lines(1))
+    let hasMore = staging.endTurn()
+    let rest = staging.takeTurn()
+    let hasMoreThen = staging.endTurn()
     let isScheduledAgain = staging.add(lines(1))
-    #expect(scheduled == [true, false] && isScheduledAgain)
+    #expect(turn.arrivals.count == 2 && !isScheduledWithin && hasMore)
+    #expect(scheduled == [true, false] && rest.arrivals.count == 1 && !hasMoreThen && isScheduledAgain)
   }
 
   @Test func `a turn takes a bounded piece, in order`() {
     var staging = EventStaging()
     for bytes in 1...4 { _ = staging.add(lines(EventStaging.bytesInOneTurn / 2 + bytes)) }
     let first = staging.takeTurn()
-    #expect(first.hasMore && first.arrivals.map(\.bytes) == [1, 2].map { EventStaging.bytesInOneTurn / 2 + $0 })
+    let hasMore = staging.endTurn()
+    #expect(hasMore && first.arrivals.map(\.bytes) == [1, 2].map { EventStaging.bytesInOneTurn / 2 + $0 })
     let second = staging.takeTurn()
-    #expect(!second.hasMore)
+    let hasMoreThen = staging.endTurn()
+    #expect(!hasMoreThen && second.arrivals.count == 2)
   }
 
   @Test func `events beyond the limit are lost, and counted once`() {

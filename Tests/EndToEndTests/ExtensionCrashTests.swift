@@ -82,7 +82,7 @@ extension EndToEnd.Sessions {
         switch moment {
         case .turn:
           try pi.tell("release")
-          await relay.messenger.waitForText("Begun: on. Ended.")
+          await relay.messenger.waitForText("Begun: on.\nEnded.")
         case .dialog:
           // Asked again: pi still waits.
           try await relay.messenger.answer(pressing: "blue")

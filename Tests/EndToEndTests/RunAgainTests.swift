@@ -56,7 +56,7 @@ extension EndToEnd.Sessions {
 
     @Test func `a message that is run again answers no question that is open`() async throws {
       try await RelayFixture.run(capabilities: FakeMessenger.withButtons) { relay in
-        let button = try await buttonOfForgotten("/slow 3 with care", relay)
+        let button = try await buttonOfForgotten("/slow 20 with care", relay)
         try await relay.messenger.say("/input", id: "2")
         await relay.messenger.waitForText("What is your name?")
         try await relay.messenger.press(button.id, id: "again")

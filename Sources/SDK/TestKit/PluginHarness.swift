@@ -35,7 +35,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
   ///   - reply: the host's answer to a message; without it every message is stored.
   public init(
     config: JSONValue = .object([:]), state: JSONValue? = nil, folder: String = "/tmp",
-    reply: @escaping @Sendable (MessageReceived) -> MessageReceived.Reply = { _ in .init(stored: true) }
+    reply: @escaping @Sendable (MessageReceived) async -> MessageReceived.Reply = { _ in .init(stored: true) }
   ) throws {
     func pipe() throws -> (read: Int32, write: Int32) {
       var ends: [Int32] = [0, 0]
@@ -61,7 +61,7 @@ public final class PluginHarness<P: Plugin>: Sendable {
           switch request.method {
           case MessageReceived.method:
             let message = try request.params(MessageReceived.self)
-            request.reply(reply(message))
+            request.reply(await reply(message))
             arrival.yield(message)
           case StateSave.method:
             let state = try request.params(StateSave.self).state

@@ -61,8 +61,8 @@ struct EventStaging {
 
   /// Takes out the events of one turn, and the number of pieces that were lost since the last one.
   ///
-  /// - Returns: `hasMore` where another turn must follow.
-  mutating func takeTurn() -> (arrivals: [Arrival], lost: Int, hasMore: Bool) {
+  /// The turn lasts until `endTurn` or `hold`.
+  mutating func takeTurn() -> (arrivals: [Arrival], lost: Int) {
     var taken: [Arrival] = []
     var size = 0
     while size < Self.bytesInOneTurn, let next = arrivals.popFirst() {
@@ -70,9 +70,15 @@ struct EventStaging {
       size += next.bytes
     }
     bytes -= size
-    pace = arrivals.isEmpty ? .idle : .scheduled
+    pace = .scheduled
     defer { lost = 0 }
-    return (taken, lost, pace == .scheduled)
+    return (taken, lost)
+  }
+
+  /// - Returns: true where another turn must follow.
+  mutating func endTurn() -> Bool {
+    pace = arrivals.isEmpty ? .idle : .scheduled
+    return pace == .scheduled
   }
 
   /// Publishing waits from now on.

@@ -144,13 +144,16 @@ final class SessionBridge: Sendable {
   }
 
   private func publishStaged() {
-    guard publishSome() else { return }
-    if let peer = laggard() { hold(for: peer) } else { EventLoop.logs.perform { [self] in publishStaged() } }
+    publishSome()
+    if let peer = laggard() {
+      hold(for: peer)
+    } else if staging.withLock({ $0.endTurn() }) {
+      EventLoop.logs.perform { [self] in publishStaged() }
+    }
   }
 
-  /// - Returns: true if there is more.
-  private func publishSome() -> Bool {
-    let (arrivals, lost, hasMore) = staging.withLock { $0.takeTurn() }
+  private func publishSome() {
+    let (arrivals, lost) = staging.withLock { $0.takeTurn() }
     if lost > 0 { tellOfLost(lost) }
     let (runState, failure): (Bool?, (any Error)?) = state.withLock { state in
       guard !state.isStopped else { return (nil, nil) }
@@ -162,7 +165,6 @@ final class SessionBridge: Sendable {
     }
     if let failure { report(failure, where: "history") }
     if let runState { update(runState ? "agent_end" : "agent_start") { $0.isIdle = runState } }
-    return hasMore
   }
 
   // MARK: - Pace
@@ -293,7 +295,7 @@ final class SessionBridge: Sendable {
   ///
   /// - Returns: the clients, which may not read.
   func stop(reason: String) -> [BridgePeer] {
-    while publishSome() {}
+    repeat { publishSome() } while staging.withLock { $0.endTurn() }
     let peers: [BridgePeer] = state.withLock { state in
       state.isStopped = true
       defer { state.peers = [:] }

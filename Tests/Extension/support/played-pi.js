@@ -47,9 +47,9 @@ async function work(text) {
   await new Promise((resolve) => setImmediate(resolve));
   say({ message: text });
   if (text.startsWith("answer ")) {
-    await pi.beginAnswer(`Begun: ${text.slice(7)}. `);
+    await pi.beginAnswer(`Begun: ${text.slice(7)}.\n`);
     await new Promise((resolve) => (release = () => resolve(undefined)));
-    await pi.answerWith(`Begun: ${text.slice(7)}. Ended.`);
+    await pi.answerWith(`Begun: ${text.slice(7)}.\nEnded.`);
   } else if (/^(call|hold) /.test(text)) {
     const verdict = await pi.callTool("bash", { command: text.slice(5) });
     say({ verdict: verdict ?? "allowed" });
