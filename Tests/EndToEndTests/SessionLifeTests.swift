@@ -227,7 +227,9 @@ extension EndToEnd.Sessions {
     @Test func `with 64 descriptors two plugins and a session work, and the next start is refused by name`()
       async throws
     {
-      let config = RelayFixture.defaultConfig + "\nplugins: {attachments: {enabled: false}}\n"
+      // Messengers without a configuration take descriptors while they are asked.
+      let others = ["attachments", "discord", "irc", "slack"].map { "\($0): {enabled: false}" }
+      let config = RelayFixture.defaultConfig + "\nplugins: {\(others.joined(separator: ", "))}\n"
       try await RelayFixture.run(config: config, descriptorLimit: 64) { relay in
         try await relay.messenger.say("hello", id: "1", in: "c0")
         #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)

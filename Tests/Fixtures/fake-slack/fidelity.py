@@ -95,6 +95,7 @@ def check(fake, client, heard):
             assert problem.response["error"] == error, problem
 
     fake.do(do="fail", method="chat.postMessage", answers=[{"wait": 1}])
+    fake.happened("will fail")
     client.chat_postMessage(channel="C0GEN", text="patient")
     fake.happened("429", method="chat.postMessage")
     fake.do(do="warn", reason="refresh_requested")

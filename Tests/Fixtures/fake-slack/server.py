@@ -60,6 +60,8 @@ async def obey(command):
         sockets.state["ignored"] = command["count"]
     elif what == "fail":
         world.failures.setdefault(command["method"], []).extend(command["answers"])
+        # A client that asks at once must not come before.
+        world.tell(happened="will fail", method=command["method"])
     elif what == "scopes":
         world.missing = set(command["without"])
     elif what == "streaming":
