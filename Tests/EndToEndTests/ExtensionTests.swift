@@ -77,6 +77,18 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `nothing is sent to a person who has turned to another session`() async throws {
+      try await PlayedPi.run(approvals: PlayedPi.rules) { relay, pi in
+        try await relay.messenger.say("hold git push", id: "1")
+        _ = await relay.messenger.buttonsOfQuestion()
+        try await relay.messenger.say("/new", id: "2")
+        #expect(await relay.messenger.waitForOutcome(of: "2") == .handled)
+        try pi.tell("send half of it is done")
+        await pi.wait(for: "talks to another session now")
+        #expect(await !relay.messenger.texts().contains("half of it is done"))
+      }
+    }
+
     @Test func `a question of the model is answered in the chat, and the terminal is told`() async throws {
       try await PlayedPi.run { relay, pi in
         try await relay.messenger.say("ask which colour?", id: "1")

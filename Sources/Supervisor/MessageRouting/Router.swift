@@ -145,7 +145,7 @@ package final class Router: PluginEventHandler {
     attachments = AttachedSessions(
       store: store, sessions: sessions, bindings: bindings, directory: directory, prompts: prompts, logger: logger)
     requesters = RequesterChannel(
-      store: store, sessions: sessions, directory: directory, threads: threads, logger: logger)
+      store: store, sessions: sessions, bindings: bindings, directory: directory, threads: threads, logger: logger)
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
       programs: programRecovery, redaction: redaction, logger: logger)

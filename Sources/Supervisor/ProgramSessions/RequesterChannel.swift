@@ -18,16 +18,18 @@ package import SessionCatalog
 package final class RequesterChannel: Sendable {
   private let store: SQLiteStore
   private let sessions: SessionRegistry
+  private let bindings: SessionBindings
   private let directory: ConversationDirectory
   private let threads: ThreadSessions
   private let logger: Logger
 
   package init(
-    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, threads: ThreadSessions,
-    logger: Logger
+    store: SQLiteStore, sessions: SessionRegistry, bindings: SessionBindings, directory: ConversationDirectory,
+    threads: ThreadSessions, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
+    self.bindings = bindings
     self.directory = directory
     self.threads = threads
     self.logger = logger
@@ -136,6 +138,10 @@ package final class RequesterChannel: Sendable {
     guard !key.isProgram, directory.conversation(key) != nil else {
       throw WireError(
         .unavailable, "this turn was asked for by a program, which takes no messages; say it in your answer")
+    }
+    guard await bindings.id(of: key) == id else {
+      throw WireError(
+        .unavailable, "the person who asked for this turn talks to another session now; say it in your answer instead")
     }
     return (key, session)
   }

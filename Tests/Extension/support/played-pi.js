@@ -84,6 +84,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     await pi.endRun();
   }
   if (verb === "shell") exec(text, (_error, output, errors) => say({ shell: output + errors }));
+  if (verb === "send") say({ sent: await pi.tool("relay_send", { text }).catch((error) => ({ error: String(error.message) })) });
   if (verb === "abort") pi.ctx.abort();
   if (verb === "go") {
     mayGoOn = true;
