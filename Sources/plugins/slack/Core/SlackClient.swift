@@ -2,6 +2,7 @@ internal import MessengerHTTP
 internal import MessengerKit
 internal import PluginSDK
 internal import RelayHTTP
+internal import RelayJSON
 internal import RelayWire
 
 /// Asks Slack's Web API, within its limits.

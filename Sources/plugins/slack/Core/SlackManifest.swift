@@ -1,5 +1,5 @@
 internal import PluginSDK
-internal import RelayWire
+internal import RelayJSON
 
 /// The app as Slack makes it "From a manifest".
 ///

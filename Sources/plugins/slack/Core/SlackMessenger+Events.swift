@@ -32,9 +32,9 @@ extension SlackMessenger {
       switch event["subtype"]?.stringValue {
       case "message_changed", "message_deleted":
         let id = payload["event_id"]?.stringValue ?? ""
-        guard id.isEmpty || handled.receipt(of: id) == nil else { return }
+        guard id.isEmpty || progress.handled.receipt(of: id) == nil else { return }
         try await change(event)
-        handled.finish(id, Receipt(message: id))
+        progress.handled.finish(id, Receipt(message: id))
       default:
         if let message = SlackMessage(event, me: me?.user) { _ = try await received(message) }
       }
@@ -52,12 +52,12 @@ extension SlackMessenger {
   /// Reports whether messages of a place are for the bot though they do not name it.
   private func hears(_ place: SlackPlace) -> Bool {
     place.isDirect || settings.channels?.contains(place.channel) == true
-      || place.thread != nil && settings.hearsMentions && state.seen[place.id] != nil
+      || place.thread != nil && settings.hearsMentions && progress.state.seen[place.id] != nil
   }
 
   /// - Returns: whether the host has stored it now.
   func received(_ message: SlackMessage) async throws -> Bool {
-    note(message.ts, in: message.place)
+    progress.note(message.ts, in: message.place)
     let isAddressed = message.place.isDirect || SlackText.mentions(me?.user, in: message.text)
     guard hears(message.place) || isAddressed && settings.hearsMentions else { return false }
     let person = await people.person(message.user)
@@ -67,7 +67,7 @@ extension SlackMessenger {
       return false
     }
     let text = await SlackText.readable(message.text, me: me?.user, people).withCommandSlash
-    var next = state
+    var next = progress.state
     for conversation in marks(of: message) {
       next.seen.saw(message.ts, in: conversation, keeping: settings.channels ?? [])
     }
@@ -79,7 +79,7 @@ extension SlackMessenger {
     // Messages of strangers leave no trace.
     guard reply.refused != true else { return false }
     for conversation in marks(of: message) {
-      state.seen.saw(message.ts, in: conversation, keeping: settings.channels ?? [])
+      progress.state.seen.saw(message.ts, in: conversation, keeping: settings.channels ?? [])
     }
     await streams.asked(by: message.user, in: message.place)
     guard reply.stored else { return false }
@@ -92,12 +92,6 @@ extension SlackMessenger {
   /// The conversations whose last message this is: its thread, and the channel where it stands outside of threads.
   private func marks(of message: SlackMessage) -> [String] {
     message.isTop && message.place.thread != nil ? [message.place.id, message.channel] : [message.place.id]
-  }
-
-  /// Notes the newest `ts` of a conversation, from which its later messages are looked for.
-  func note(_ ts: String, in place: SlackPlace) {
-    if last.count >= 2_000 { last = [:] }
-    if last[place.id].map({ SlackPlace.isOlder($0, than: ts) }) ?? true { last[place.id] = ts }
   }
 
   func react(_ reaction: String, to message: String, in place: SlackPlace) {
@@ -143,14 +137,14 @@ extension SlackMessenger {
   /// The channel and its threads, as far as they are known.
   private func places(in channel: String?) -> [SlackPlace] {
     guard let channel else { return [] }
-    let known = state.seen.all.map { SlackPlace($0.conversation) }.filter { $0.channel == channel }
+    let known = progress.state.seen.all.map { SlackPlace($0.conversation) }.filter { $0.channel == channel }
     return settings.channels?.contains(channel) == true ? Array(Set(known + [SlackPlace(channel: channel)])) : known
   }
 
   private func closed(_ event: JSONValue, isDeleted: Bool) async throws {
     for place in places(in: event["channel"]?.stringValue) {
       try await host.closed(ConversationClosed(conversation: place.conversation, deleted: isDeleted ? true : nil))
-      if isDeleted { state.seen.forget(place.id) }
+      if isDeleted { progress.state.seen.forget(place.id) }
     }
     if isDeleted { try await keep() }
   }
@@ -162,18 +156,18 @@ extension SlackMessenger {
   /// Fetches the messages since the last one of each conversation; a first start fetches nothing.
   private func catchUp() async throws {
     let history = SlackHistory(client: client)
-    for channel in settings.channels ?? [] where state.seen[channel] == nil {
+    for channel in settings.channels ?? [] where progress.state.seen[channel] == nil {
       do throws(RESTError) {
         // In an empty channel all that follows is new.
-        state.seen.saw(try await history.last(in: channel) ?? "0000000000.000000", in: channel)
+        progress.state.seen.saw(try await history.last(in: channel) ?? "0000000000.000000", in: channel)
       } catch {
         host.log("channel \(channel) cannot be looked at: \(error.words)")
       }
     }
-    for (conversation, mark) in state.seen.all {
+    for (conversation, mark) in progress.state.seen.all {
       let place = SlackPlace(conversation)
       guard let missed = try await fetch(place, after: mark, history) else { continue }
-      state.seen.caughtUp(conversation)
+      progress.state.seen.caughtUp(conversation)
       if missed.isCut { host.log("\(conversation): more messages were missed than are fetched") }
       for data in missed.messages {
         guard let message = SlackMessage(data, channel: place.channel, me: me?.user) else { continue }
@@ -195,11 +189,13 @@ extension SlackMessenger {
         // One request a minute is all that apps distributed outside of Slack's marketplace have.
         if case .rateLimited(let seconds) = error { try await LoopClock.shared.sleep(for: .seconds(min(seconds, 90))) }
         guard error.isLasting || SlackError.problem(error) != nil else { return nil }
-        if error.code == "thread_not_found" || error.code == "channel_not_found" { state.seen.forget(place.id) }
+        if error.code == "thread_not_found" || error.code == "channel_not_found" {
+          progress.state.seen.forget(place.id)
+        }
         return .some(nil)
       }
     }
-    if found == nil { state.seen.miss(place.id) }
+    if found == nil { progress.state.seen.miss(place.id) }
     return found ?? nil
   }
 
@@ -257,7 +253,9 @@ extension SlackMessenger {
     if !interaction.isPress, used == nil || used?.isDirect == true || settings.channels?.contains(place.channel) != true
     {
       guard try await isAllowed(interaction, in: SlackPlace(channel: "D")) else { return await refuse(interaction) }
-      do throws(RESTError) { place = SlackPlace(channel: try await directMessages(with: interaction.user)) } catch {
+      do throws(RESTError) {
+        place = SlackPlace(channel: try await people.directMessages(with: interaction.user))
+      } catch {
         host.log("the direct messages with \(interaction.user) cannot be opened: \(error.words)")
         return
       }
@@ -289,15 +287,5 @@ extension SlackMessenger {
     case .formWanted: return
     }
     if reply.refused == true { await refuse(interaction) }
-  }
-
-  /// The channel of direct messages with somebody.
-  func directMessages(with user: String) async throws(RESTError) -> String {
-    if let channel = direct[user] { return channel }
-    let answer = try await client.ask("conversations.open", ["users": .string(user)])
-    guard let channel = answer["channel"]?["id"]?.stringValue else { throw .unanswered("it named no channel") }
-    if direct.count >= 2_000 { direct = [:] }
-    direct[user] = channel
-    return channel
   }
 }

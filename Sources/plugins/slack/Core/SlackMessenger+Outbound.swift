@@ -18,14 +18,14 @@ extension SlackMessenger {
     }
     if request.streaming == true, content.rows.isEmpty, await streams.isPossible(in: place) {
       // Slack gives a streamed message no key before its end.
-      state.begin(request.key, .init(place: place.id, after: last[place.id] ?? place.thread))
+      progress.state.begin(request.key, .init(place: place.id, after: progress.last(in: place) ?? place.thread))
       try await keep()
       let begun: String?
       do throws(RESTError) { begun = try await streams.start(request.text, key: request.key, in: place) } catch {
         throw error.deliveryFailure(in: place)
       }
       if let begun {
-        note(begun, in: place)
+        progress.note(begun, in: place)
         return Receipt(message: begun)
       }
     }
@@ -45,7 +45,7 @@ extension SlackMessenger {
     let ts = try await asked(in: place) { () async throws(RESTError) in
       try await posts.post(content, key: key, in: place)
     }
-    note(ts, in: place)
+    progress.note(ts, in: place)
     await typing.interrupted(in: place.id)
     return Receipt(message: ts)
   }
@@ -97,7 +97,7 @@ extension SlackMessenger {
 
   package func lookup(_ request: MessageLookup) async throws -> MessageLookup.Reply {
     let place = SlackPlace(request.conversation)
-    let begun = state.begun(request.key)
+    let begun = progress.state.begun(request.key)
     if let file = begun?.file {
       let isThere = try await asked(in: place) { () async throws(RESTError) in try await isShared(file, in: place) }
       return .init(message: isThere ? Self.filePrefix + file : nil)
@@ -148,14 +148,16 @@ extension SlackMessenger {
     } catch {
       guard case .unanswered = error else { throw error.deliveryFailure(in: channel) }
       let found = try await asked(in: channel) { () async throws(RESTError) in
-        try await SlackHistory(client: client).find(request.key, in: channel, after: last[channel.id]) { _ in false }
+        try await SlackHistory(client: client).find(request.key, in: channel, after: progress.last(in: channel)) { _ in
+          false
+        }
       }
       guard let found else { throw error.deliveryFailure(in: channel) }
       ts = found
     }
     let place = SlackPlace(channel: channel.channel, thread: ts)
     // Messages there are for the bot from now on.
-    state.seen.saw(ts, in: place.id, keeping: settings.channels ?? [])
+    progress.state.seen.saw(ts, in: place.id, keeping: settings.channels ?? [])
     try await keep()
     var conversation = place.conversation
     conversation.title = title
@@ -163,7 +165,7 @@ extension SlackMessenger {
   }
 
   package func openConversation(_ request: ConversationOpen) async throws -> ConversationOpen.Reply {
-    let channel = try await asked { () async throws(RESTError) in try await directMessages(with: request.user) }
+    let channel = try await asked { () async throws(RESTError) in try await people.directMessages(with: request.user) }
     return ConversationOpen.Reply(conversation: Conversation(id: channel, kind: .dm))
   }
 
@@ -178,7 +180,7 @@ extension SlackMessenger {
     let place = SlackPlace(request.conversation)
     let file = try await asked(in: place) { () async throws(RESTError) in try await upload(outgoing) }
     // Slack gives the message of a file no key of ours.
-    state.begin(request.key, .init(place: place.id, file: file))
+    progress.state.begin(request.key, .init(place: place.id, file: file))
     try await keep()
     var arguments: [String: JSONValue] = [
       "channel_id": .string(place.channel), "files": [["id": .string(file), "title": .string(outgoing.name)]],

@@ -22,14 +22,8 @@ package actor SlackMessenger: Plugin {
   let forms = OpenForms()
   let standing: SlackStanding
   let taskScope = TaskScope()
-  var state: SlackState
+  var progress: SlackProgress
   var me: SlackIdentity?
-  /// Edits and deletions that the host has, by the ids of their events: it knows repeats of messages by itself.
-  var handled = SendProgress<Void>(maximum: 2_000)
-  /// Channels of direct messages, by the person.
-  var direct: [String: String] = [:]
-  /// The last `ts` that is known of each conversation in this process, by Slack's own clock.
-  var last: [String: String] = [:]
 
   /// - Throws: `ConfigurationProblems`.
   package init(_ host: Host) throws {
@@ -40,7 +34,7 @@ package actor SlackMessenger: Plugin {
     self.standing = standing
     let client = SlackClient(settings, told: { await standing.heard($0, $1) })
     self.client = client
-    state = SlackState(host.about.state)
+    progress = SlackProgress(SlackState(host.about.state))
     people = SlackPeople(client, log: { host.log($0) })
     replies = SlackReplies(client)
     let streams = SlackStreams(client, log: { host.log($0) })
@@ -126,7 +120,7 @@ package actor SlackMessenger: Plugin {
 
   package func shutdown() async { await typing.end() }
 
-  func keep() async throws { try await host.save(state: state.asJSON) }
+  func keep() async throws { try await host.save(state: progress.state.asJSON) }
 }
 
 /// The problems that the person is told of: the connection, and Slack's refusals of the bot's token.

@@ -37,6 +37,8 @@ final class SlackPeople: Sendable {
   private let log: @Sendable (String) -> Void
   private let known = Locked<[String: Person]>([:])
   private let channels = Locked<[String: String]>([:])
+  /// Channels of direct messages, by the person.
+  private let direct = Locked<[String: String]>([:])
 
   init(_ client: SlackClient, log: @escaping @Sendable (String) -> Void) {
     self.client = client
@@ -70,6 +72,18 @@ final class SlackPeople: Sendable {
       channels[id] = name
     }
     return name
+  }
+
+  /// The channel of direct messages with somebody.
+  func directMessages(with user: String) async throws(RESTError) -> String {
+    if let channel = direct.withLock({ $0[user] }) { return channel }
+    let answer = try await client.ask("conversations.open", ["users": .string(user)])
+    guard let channel = answer["channel"]?["id"]?.stringValue else { throw .unanswered("it named no channel") }
+    direct.withLock { direct in
+      if direct.count >= Self.remembered { direct = [:] }
+      direct[user] = channel
+    }
+    return channel
   }
 
   /// A person has changed.

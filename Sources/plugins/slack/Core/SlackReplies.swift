@@ -1,6 +1,7 @@
 internal import MessengerKit
 internal import PluginSDK
 internal import RelayHTTP
+internal import RelayJSON
 internal import RelayWire
 
 /// Answers that only one person sees: Slack takes five of them within thirty minutes of an interaction.
