@@ -27,7 +27,9 @@ let package = Package(
   targets: [
     // MARK: SDK
     .target(name: "CLinux", path: "Sources/SDK/CLinux"),
-    .target(name: "RelayWire", path: "Sources/SDK/Wire", swiftSettings: strict),
+    // JSON values and their text, and lines in a stream of bytes: nothing of the protocol.
+    .target(name: "RelayJSON", path: "Sources/SDK/JSON", swiftSettings: strict),
+    .target(name: "RelayWire", dependencies: ["RelayJSON"], path: "Sources/SDK/Wire", swiftSettings: strict),
     // Locks, mailboxes, scopes of tasks, time limits and the errors of system calls: nothing that reads or writes.
     .target(
       name: "RelayConcurrency",
@@ -37,7 +39,8 @@ let package = Package(
     .target(
       name: "RelayTransport",
       dependencies: [
-        "CLinux", "RelayConcurrency", "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
+        "CLinux", "RelayConcurrency", "RelayJSON", "RelayWire",
+        .product(name: "DequeModule", package: "swift-collections"),
       ],
       path: "Sources/SDK/RelayTransport", swiftSettings: strict),
     .systemLibrary(
@@ -46,11 +49,12 @@ let package = Package(
     .systemLibrary(name: "CWslay", path: "Sources/SDK/CWslay", providers: [.apt(["libwslay-dev"])]),
     .target(
       name: "RelayHTTP",
-      dependencies: ["CCrypto", "CCurl", "CWslay", "RelayConcurrency", "RelayTransport", "RelayWire"],
+      dependencies: ["CCrypto", "CCurl", "CWslay", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire"],
       path: "Sources/SDK/HTTP",
       swiftSettings: strict),
     .target(
-      name: "PluginSDK", dependencies: ["RelayConcurrency", "RelayTransport", "RelayWire"], path: "Sources/SDK/Plugin",
+      name: "PluginSDK", dependencies: ["RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire"],
+      path: "Sources/SDK/Plugin",
       swiftSettings: strict),
     .target(
       name: "PluginTestKit", dependencies: ["CLinux", "PluginSDK", "RelayTransport"], path: "Sources/SDK/TestKit",
@@ -66,10 +70,12 @@ let package = Package(
       path: "Sources/SDK/MessengerHTTP", swiftSettings: strict),
     // MARK: Supervisor
     .target(
-      name: "PiRPC", dependencies: ["CLinux", "RelayWire"], path: "Sources/Supervisor/PiRPC", swiftSettings: strict),
+      name: "PiRPC", dependencies: ["CLinux", "RelayJSON", "RelayWire"], path: "Sources/Supervisor/PiRPC",
+      swiftSettings: strict),
     // Which tool calls wait for a person, and how such a call ends: pure values without clock, store or process.
     .target(
-      name: "Approvals", dependencies: ["RelayModel", "RelayText", "RelayWire"], path: "Sources/Supervisor/Approvals",
+      name: "Approvals", dependencies: ["RelayJSON", "RelayModel", "RelayText", "RelayWire"],
+      path: "Sources/Supervisor/Approvals",
       swiftSettings: strict),
     .systemLibrary(
       name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -77,7 +83,7 @@ let package = Package(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
     .target(
       name: "RelayConfig",
-      dependencies: ["Approvals", "CYAML", "RelayConcurrency", "RelayText", "RelayWire"],
+      dependencies: ["Approvals", "CYAML", "RelayConcurrency", "RelayJSON", "RelayText", "RelayWire"],
       path: "Sources/Supervisor/Config",
       swiftSettings: strict),
     .systemLibrary(
@@ -85,14 +91,15 @@ let package = Package(
     .target(
       name: "RelayStore",
       dependencies: [
-        "CLinux", "CSQLite", "RelayConcurrency", "RelayModel", "RelayTransport", "RelayWire",
+        "CLinux", "CSQLite", "RelayConcurrency", "RelayJSON", "RelayModel", "RelayTransport", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/Store", swiftSettings: strict),
     .target(
       name: "RelayText",
       dependencies: [
-        "CPCRE2", "RelayConcurrency", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
+        "CPCRE2", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/RelayText", swiftSettings: strict),
     .target(
@@ -105,17 +112,20 @@ let package = Package(
       name: "RelayHome", dependencies: ["RelayConcurrency", "RelayWire"], path: "Sources/Supervisor/RelayHome",
       swiftSettings: strict),
     .target(
-      name: "RelayModel", dependencies: ["RelayWire"], path: "Sources/Supervisor/RelayModel", swiftSettings: strict),
+      name: "RelayModel", dependencies: ["RelayJSON", "RelayWire"], path: "Sources/Supervisor/RelayModel",
+      swiftSettings: strict),
     .target(
       name: "ProcessSupervision",
       dependencies: [
-        "CLinux", "RelayConcurrency", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
+        "CLinux", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ProcessSupervision", swiftSettings: strict),
     .target(
       name: "AgentRuntime",
       dependencies: [
-        "BridgeProtocol", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "BridgeProtocol", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayJSON",
+        "RelayLogging",
         "RelayText",
         "RelayTransport", "RelayWire",
       ], path: "Sources/Supervisor/AgentRuntime", swiftSettings: strict),
@@ -123,19 +133,20 @@ let package = Package(
     .target(
       name: "Bridge",
       dependencies: [
-        "AgentRuntime", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
+        "AgentRuntime", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayJSON",
+        "RelayTransport",
         "RelayWire", .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Bridge", swiftSettings: strict),
     // The requests of the extension that an agent runs with: messages and files for people, new sessions, approvals.
     .target(
-      name: "AgentExtension", dependencies: ["RelayConcurrency", "RelayTransport", "RelayWire"],
+      name: "AgentExtension", dependencies: ["RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire"],
       path: "Sources/Supervisor/AgentExtension", swiftSettings: strict),
     // The pure values of a session: queue, run, states of the agent, questions, phase; with unit tests and no process.
     .target(
       name: "SessionStates",
       dependencies: [
-        "AgentRuntime", "Approvals", "PiRPC", "ProcessSupervision", "RelayModel", "RelayText", "RelayWire",
+        "AgentRuntime", "Approvals", "PiRPC", "ProcessSupervision", "RelayJSON", "RelayModel", "RelayText", "RelayWire",
         .product(name: "DequeModule", package: "swift-collections"),
       ], path: "Sources/Supervisor/SessionStates", swiftSettings: strict),
     .target(
@@ -157,12 +168,15 @@ let package = Package(
     .target(
       name: "PluginRuntime",
       dependencies: [
-        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayJSON", "RelayLogging",
+        "RelayModel",
         "RelayStore", "RelayText", "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/PluginRuntime", swiftSettings: strict),
     .target(
       name: "PluginConformance",
-      dependencies: ["ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire"],
+      dependencies: [
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayTransport", "RelayWire",
+      ],
       path: "Sources/Supervisor/PluginConformance", swiftSettings: strict),
     // Decides about the tool calls of sessions: rules, grants, the question to the requester, the audit.
     .target(
@@ -190,7 +204,8 @@ let package = Package(
       name: "Conversations",
       dependencies: [
         "ContentServices", "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency",
-        "RelayConfig", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionStates",
+        "RelayConfig", "RelayJSON", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        "SessionStates",
         .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/Conversations", swiftSettings: strict),
     // The commands that people type, one file each, behind `ChatCommand`.
@@ -225,7 +240,8 @@ let package = Package(
       dependencies: [
         "AgentExtension", "AgentRuntime", "AgentSessions", "CLinux", "ChatCommands", "ConversationSessions",
         "Conversations",
-        "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "MessageDelivery", "PiRPC", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayJSON",
+        "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayWire", "SessionCatalog", "SessionStates",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -236,7 +252,8 @@ let package = Package(
       dependencies: [
         "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices", "ConversationSessions",
         "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "ProgramSessions", "RelayConcurrency",
-        "RelayConfig", "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
+        "RelayConfig", "RelayHome", "RelayJSON", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
+        "RelayTransport",
         "RelayWire", "SessionCatalog", "SessionStates", "ToolApprovals",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -246,7 +263,8 @@ let package = Package(
       name: "ControlServer",
       dependencies: [
         "AgentExtension", "BridgeProtocol",
-        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging", "RelayModel",
+        "CLinux", "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayJSON", "RelayLogging",
+        "RelayModel",
         "RelayTransport", "RelayWire", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ControlServer", swiftSettings: strict),
@@ -255,7 +273,7 @@ let package = Package(
       name: "LiveUpgrade",
       dependencies: [
         "AgentRuntime", "AgentSessions", "CLinux", "ControlServer", "MessageRouting", "PluginRuntime",
-        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayStore", "RelayTransport", "RelayWire",
+        "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayStore", "RelayTransport", "RelayWire",
         "SessionCatalog", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/LiveUpgrade", swiftSettings: strict),
@@ -266,7 +284,8 @@ let package = Package(
         "AgentExtension", "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "Bridge", "BridgeProtocol",
         "CLinux", "ChatCommands", "ContentServices", "ControlServer", "LiveUpgrade", "MessageRouting", "PiRPC",
         "PluginRuntime",
-        "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayLogging",
+        "ProcessSupervision", "ProgramSessions", "RelayConcurrency", "RelayConfig", "RelayHome", "RelayJSON",
+        "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "SessionCatalog", "SessionStates",
         "ToolApprovals", .product(name: "Logging", package: "swift-log"),
       ],
@@ -277,14 +296,16 @@ let package = Package(
     .target(
       name: "TerminalChat",
       dependencies: [
-        "CEdit", "CLinux", "ControlServer", "Formatter", "RelayConcurrency", "RelayHome", "RelayTransport", "RelayWire",
+        "CEdit", "CLinux", "ControlServer", "Formatter", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayTransport",
+        "RelayWire",
       ],
       path: "Sources/Supervisor/TerminalChat", swiftSettings: strict),
     .executableTarget(
       name: "pi-relayd",
       dependencies: [
         "AgentRuntime", "CLinux", "ControlServer", "LiveUpgrade", "PluginConformance", "PluginRuntime",
-        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome", "RelayLogging",
+        "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayDaemon", "RelayHome", "RelayJSON",
+        "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire", "TerminalChat",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -298,22 +319,23 @@ let package = Package(
     // The protocol of bridge sockets: requests, answers, events and their summaries, history; no descriptors.
     .target(
       name: "BridgeProtocol",
-      dependencies: ["RelayWire", .product(name: "DequeModule", package: "swift-collections")],
+      dependencies: ["RelayJSON", "RelayWire", .product(name: "DequeModule", package: "swift-collections")],
       path: "Sources/bridge/Protocol", swiftSettings: strict),
     // Finds a session's bridge and talks to it, waiting: for programs that do nothing else.
     .target(
-      name: "BridgeClient", dependencies: ["BridgeProtocol", "CLinux", "RelayWire"], path: "Sources/bridge/Core",
+      name: "BridgeClient", dependencies: ["BridgeProtocol", "CLinux", "RelayJSON", "RelayWire"],
+      path: "Sources/bridge/Core",
       swiftSettings: strict),
     .executableTarget(
       name: "pi-bridge",
       dependencies: [
-        "BridgeClient", "BridgeProtocol", "RelayWire",
+        "BridgeClient", "BridgeProtocol", "RelayJSON", "RelayWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Sources/bridge/Main", swiftSettings: strict),
     // MARK: Plugins
     .systemLibrary(name: "CMarkdown", path: "Sources/plugins/CMarkdown", providers: [.apt(["libmd4c-dev"])]),
     .target(
-      name: "Formatter", dependencies: ["CMarkdown", "RelayWire"], path: "Sources/plugins/formatter/Core",
+      name: "Formatter", dependencies: ["CMarkdown", "RelayJSON", "RelayWire"], path: "Sources/plugins/formatter/Core",
       swiftSettings: strict),
     .executableTarget(
       name: "pi-relay-formatter", dependencies: ["Formatter", "PluginSDK"], path: "Sources/plugins/formatter/Main",
@@ -326,10 +348,19 @@ let package = Package(
       name: "pi-relay-attachments", dependencies: ["Attachments", "PluginSDK"],
       path: "Sources/plugins/attachments/Main", swiftSettings: strict),
     .systemLibrary(name: "CZlib", path: "Sources/SDK/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // Discord's gateway and HTTP interface, within their limits.
+    .target(
+      name: "DiscordAPI",
+      dependencies: [
+        "CZlib", "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayJSON",
+        "RelayTransport", "RelayWire",
+      ],
+      path: "Sources/plugins/discord/API", swiftSettings: strict),
     .target(
       name: "Discord",
       dependencies: [
-        "CZlib", "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport",
+        "DiscordAPI", "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayJSON",
+        "RelayTransport",
         "RelayWire",
       ],
       path: "Sources/plugins/discord/Core", swiftSettings: strict),
@@ -345,7 +376,8 @@ let package = Package(
     .target(
       name: "Slack",
       dependencies: [
-        "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayTransport", "RelayWire",
+        "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP", "RelayJSON", "RelayTransport",
+        "RelayWire",
       ],
       path: "Sources/plugins/slack/Core", swiftSettings: strict),
     .executableTarget(
@@ -353,16 +385,18 @@ let package = Package(
       swiftSettings: strict),
     // MARK: Demo agent
     .target(
-      name: "DemoAgent", dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire"],
+      name: "DemoAgent", dependencies: ["CLinux", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire"],
       path: "Sources/demo-agent/Core",
       swiftSettings: strict),
     .executableTarget(
-      name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayTransport", "RelayWire"],
+      name: "pi-relay-demo-agent", dependencies: ["DemoAgent", "RelayJSON", "RelayTransport", "RelayWire"],
       path: "Sources/demo-agent/Main", swiftSettings: strict),
     // MARK: Benchmarks
     .executableTarget(
       name: "pi-relay-bench",
-      dependencies: ["PiRPC", "RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire"],
+      dependencies: [
+        "PiRPC", "RelayConcurrency", "RelayJSON", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+      ],
       path: "Benchmarks/reader",
       swiftSettings: strict),
     // MARK: Tests
@@ -372,14 +406,15 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "CLinux", "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel",
+        "CLinux", "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayLogging",
+        "RelayModel",
         "RelayTransport", "RelayWire", "RunGuard", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "Drills",
       dependencies: [
-        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
+        "ControlServer", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", "TestSupport",
       ],
       path: "Tests/Drills/Core",
@@ -395,19 +430,23 @@ let package = Package(
         "RelayStore", "RelayTransport", "RelayWire", "TestSupport",
       ],
       swiftSettings: strict),
-    .testTarget(name: "BridgeProtocolTests", dependencies: ["BridgeProtocol", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "BridgeProtocolTests", dependencies: ["BridgeProtocol", "RelayJSON", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "BridgeClientTests",
       dependencies: [
-        "BridgeClient", "BridgeProtocol", "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayTransport",
+        "BridgeClient", "BridgeProtocol", "CLinux", "ProcessSupervision", "RelayConcurrency", "RelayJSON",
+        "RelayTransport",
         "RelayWire", "TestSupport", "pi-bridge",
       ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
-      name: "ApprovalsTests", dependencies: ["Approvals", "RelayModel", "RelayText", "RelayWire"], swiftSettings: strict
+      name: "ApprovalsTests", dependencies: ["Approvals", "RelayJSON", "RelayModel", "RelayText", "RelayWire"],
+      swiftSettings: strict
     ),
     .testTarget(
-      name: "RelayTextTests", dependencies: ["PiRPC", "RelayConcurrency", "RelayText", "RelayWire", "TestSupport"],
+      name: "RelayTextTests",
+      dependencies: ["PiRPC", "RelayConcurrency", "RelayJSON", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayLoggingTests",
@@ -423,7 +462,7 @@ let package = Package(
     .testTarget(
       name: "ProcessSupervisionTests",
       dependencies: [
-        "CLinux", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayText",
+        "CLinux", "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayJSON", "RelayLogging", "RelayText",
         "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child",
       ], swiftSettings: strict),
     .testTarget(
@@ -432,18 +471,20 @@ let package = Package(
         "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
-      name: "AgentExtensionTests", dependencies: ["AgentExtension", "RelayConcurrency", "RelayWire", "TestSupport"],
+      name: "AgentExtensionTests", dependencies: ["AgentExtension", "RelayConcurrency", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "BridgeTests",
       dependencies: [
         "AgentRuntime", "Bridge", "BridgeProtocol", "CLinux", "PiRPC", "ProcessSupervision", "RelayConcurrency",
-        "RelayLogging", "RelayTransport", "RelayWire", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "RelayJSON", "RelayLogging", "RelayTransport", "RelayWire", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "SessionStatesTests",
       dependencies: [
-        "AgentRuntime", "Approvals", "PiRPC", "ProcessSupervision", "RelayModel", "RelayStore", "RelayWire",
+        "AgentRuntime", "Approvals", "PiRPC", "ProcessSupervision", "RelayJSON", "RelayModel", "RelayStore",
+        "RelayWire",
         "SessionStates", "TestSupport",
       ],
       swiftSettings: strict),
@@ -463,14 +504,16 @@ let package = Package(
     .testTarget(
       name: "PluginRuntimeTests",
       dependencies: [
-        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayLogging", "RelayModel",
+        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayLogging",
+        "RelayModel",
         "RelayStore", "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
       name: "ChatCommandsTests",
       dependencies: [
-        "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayWire",
+        "AgentSessions", "ChatCommands", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayJSON", "RelayModel",
+        "RelayWire",
         "SessionCatalog",
       ], swiftSettings: strict),
     .testTarget(
@@ -483,7 +526,8 @@ let package = Package(
     .testTarget(
       name: "MessageDeliveryTests",
       dependencies: [
-        "MessageDelivery", "RelayConcurrency", "RelayConfig", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+        "MessageDelivery", "RelayConcurrency", "RelayConfig", "RelayJSON", "RelayModel", "RelayStore", "RelayTransport",
+        "RelayWire",
         "TestSupport",
       ],
       swiftSettings: strict),
@@ -493,7 +537,8 @@ let package = Package(
     .testTarget(
       name: "ConversationsTests",
       dependencies: [
-        "Approvals", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayModel",
+        "Approvals", "Conversations", "MessageDelivery", "PiRPC", "RelayConcurrency", "RelayConfig", "RelayJSON",
+        "RelayModel",
         "RelayStore", "RelayText", "RelayWire", "SessionStates", "TestSupport",
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: strict),
@@ -507,7 +552,8 @@ let package = Package(
     .testTarget(
       name: "ProgramSessionsTests",
       dependencies: [
-        "Conversations", "PiRPC", "ProgramSessions", "RelayConcurrency", "RelayHome", "RelayModel", "RelayWire",
+        "Conversations", "PiRPC", "ProgramSessions", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayModel",
+        "RelayWire",
         "SessionStates", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
@@ -515,7 +561,8 @@ let package = Package(
       dependencies: [
         "AgentRuntime", "AgentSessions", "Approvals", "Assistant", "ContentServices", "ConversationSessions",
         "Conversations", "MessageDelivery", "MessageRouting", "PluginRuntime", "RelayConcurrency", "RelayConfig",
-        "RelayHome", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport", "RelayWire",
+        "RelayHome", "RelayJSON", "RelayLogging", "RelayModel", "RelayStore", "RelayText", "RelayTransport",
+        "RelayWire",
         "SessionCatalog", "SessionStates", "TestSupport", "ToolApprovals", "misbehaving-child", "splice",
         "pi-relay-demo-agent", "pi-relay-formatter", .product(name: "Logging", package: "swift-log"),
       ],
@@ -524,7 +571,8 @@ let package = Package(
       name: "ControlServerTests",
       dependencies: [
         "AgentExtension",
-        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayModel", "RelayTransport",
+        "CLinux", "ControlServer", "PluginRuntime", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayModel",
+        "RelayTransport",
         "RelayWire", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .testTarget(
@@ -532,12 +580,16 @@ let package = Package(
     .testTarget(
       name: "TerminalChatTests",
       dependencies: [
-        "CLinux", "ControlServer", "RelayConcurrency", "RelayTransport", "RelayWire", "TerminalChat", "TestSupport",
+        "CLinux", "ControlServer", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire", "TerminalChat",
+        "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "AttachmentsTests", dependencies: ["Attachments", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "DiscordTests", dependencies: ["Discord", "MessengerKit", "RelayConcurrency", "RelayWire", "TestSupport"],
+      name: "DiscordTests",
+      dependencies: [
+        "Discord", "DiscordAPI", "MessengerKit", "RelayConcurrency", "RelayJSON", "RelayWire", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "IRCTests",
@@ -546,26 +598,27 @@ let package = Package(
     .testTarget(
       name: "MessengerKitTests",
       dependencies: [
-        "MessengerHTTP", "MessengerKit", "PluginSDK", "PluginTestKit", "RelayConcurrency", "RelayWire", "TestSupport",
+        "MessengerHTTP", "MessengerKit", "PluginSDK", "PluginTestKit", "RelayConcurrency", "RelayJSON", "RelayWire",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "PluginSDKTests", dependencies: ["PluginSDK", "PluginTestKit"], swiftSettings: strict),
     .testTarget(
       name: "RelayHTTPTests",
-      dependencies: ["RelayConcurrency", "RelayHTTP", "RelayTransport", "RelayWire", "TestSupport"],
+      dependencies: ["RelayConcurrency", "RelayHTTP", "RelayJSON", "RelayTransport", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
         "Approvals", "BridgeProtocol", "ControlServer", "PluginConformance", "ProcessSupervision", "RelayConcurrency",
-        "RelayConfig", "RelayModel", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-attachments",
+        "RelayConfig", "RelayJSON", "RelayModel", "RelayTransport", "RelayWire", "TestSupport", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-formatter", "pi-relay-guardian", "pi-relayd",
       ], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "CLinux", "ChatCommands", "ControlServer", "Drills", "MessageDelivery", "PluginConformance",
-        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayModel", "RelayStore",
+        "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc",
         "pi-relay-slack", "pi-relayd",
@@ -573,26 +626,33 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SlackTests",
-      dependencies: ["MessengerKit", "PluginTestKit", "RelayConcurrency", "RelayWire", "Slack", "TestSupport"],
+      dependencies: [
+        "MessengerKit", "PluginTestKit", "RelayConcurrency", "RelayJSON", "RelayWire", "Slack", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
-      name: "FormatterTests", dependencies: ["Formatter", "RelayText", "RelayWire", "TestSupport"],
+      name: "FormatterTests", dependencies: ["Formatter", "RelayJSON", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
+    .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "PiRPCTests", dependencies: ["PiRPC", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "RelayConfigTests", dependencies: ["Approvals", "RelayConcurrency", "RelayConfig", "RelayWire"],
+      name: "PiRPCTests", dependencies: ["PiRPC", "RelayJSON", "RelayWire", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayConfigTests",
+      dependencies: ["Approvals", "RelayConcurrency", "RelayConfig", "RelayJSON", "RelayWire"],
       swiftSettings: strict),
     .testTarget(
       name: "RelayStoreTests",
       dependencies: [
-        "CSQLite", "RelayConcurrency", "RelayModel", "RelayStore", "RelayTransport", "RelayWire", "TestSupport",
+        "CSQLite", "RelayConcurrency", "RelayJSON", "RelayModel", "RelayStore", "RelayTransport", "RelayWire",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "RelayConcurrencyTests", dependencies: ["RelayConcurrency", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "RelayTransportTests",
-      dependencies: ["CLinux", "RelayConcurrency", "RelayTransport", "RelayWire", "TestSupport"], swiftSettings: strict),
+      dependencies: ["CLinux", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire", "TestSupport"],
+      swiftSettings: strict),
   ]
 )

@@ -2,6 +2,7 @@ import Glibc
 import RelayModel
 import RelayStore
 import RelayTransport
+import RelayJSON
 import RelayWire
 
 /// The cost of acknowledging a message: through the daemon, and on the disk itself.

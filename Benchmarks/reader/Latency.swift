@@ -1,5 +1,6 @@
 import Glibc
 import RelayTransport
+import RelayJSON
 import RelayWire
 
 /// The way of one delta through the relay: an agent that writes the time into each, and a messenger that reads it.

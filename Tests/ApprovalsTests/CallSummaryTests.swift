@@ -1,3 +1,4 @@
+import RelayJSON
 import RelayText
 import RelayWire
 import Testing

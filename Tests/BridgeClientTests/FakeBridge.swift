@@ -3,8 +3,8 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
-import RelayWire
 import TestSupport
 
 /// A bridge that answers as a test says, with its registry file in a folder of the test's.

@@ -1,5 +1,6 @@
 import Glibc
 import ProcessSupervision
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import BridgeProtocol
+import RelayJSON
 import RelayWire
 import Testing
 

@@ -1,5 +1,6 @@
 import BridgeProtocol
 import FoundationEssentials
+import RelayJSON
 import RelayWire
 import Testing
 

@@ -1,6 +1,7 @@
 import Bridge
 import BridgeProtocol
 import RelayConcurrency
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -6,6 +6,7 @@ import Glibc
 import PiRPC
 import ProcessSupervision
 import RelayConcurrency
+import RelayJSON
 import RelayLogging
 import RelayWire
 import TestSupport

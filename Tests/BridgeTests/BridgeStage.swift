@@ -6,6 +6,7 @@ import Logging
 import PiRPC
 import ProcessSupervision
 import RelayConcurrency
+import RelayJSON
 import RelayLogging
 import RelayTransport
 import RelayWire

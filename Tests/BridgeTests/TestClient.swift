@@ -2,6 +2,7 @@ import BridgeProtocol
 import CLinux
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 

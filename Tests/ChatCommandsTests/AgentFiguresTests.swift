@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PiRPC
+import RelayJSON
 import RelayWire
 import Testing
 

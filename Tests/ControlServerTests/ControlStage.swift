@@ -5,6 +5,7 @@ import Logging
 import PluginRuntime
 import RelayConcurrency
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayTransport
 import RelayWire

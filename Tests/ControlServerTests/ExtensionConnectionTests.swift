@@ -1,6 +1,7 @@
 import AgentExtension
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 import TestSupport

@@ -1,5 +1,6 @@
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayModel
 import RelayTransport
 import RelayWire

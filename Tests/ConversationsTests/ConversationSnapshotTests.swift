@@ -1,4 +1,5 @@
 import MessageDelivery
+import RelayJSON
 import RelayModel
 import RelayWire
 import Testing

@@ -1,5 +1,6 @@
 import DequeModule
 import RelayConcurrency
+import RelayJSON
 import RelayStore
 import RelayWire
 import SessionStates

@@ -1,5 +1,6 @@
 import Approvals
 import PiRPC
+import RelayJSON
 import RelayModel
 import RelayWire
 import SessionStates

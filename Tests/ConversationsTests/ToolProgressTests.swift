@@ -1,4 +1,5 @@
 import MessageDelivery
+import RelayJSON
 import RelayWire
 import Testing
 

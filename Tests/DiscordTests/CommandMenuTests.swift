@@ -1,8 +1,10 @@
 import RelayConcurrency
+import RelayJSON
 import RelayWire
 import Testing
 
 @testable import Discord
+@testable import DiscordAPI
 
 /// Discord's interface, which answers the registration of commands in a server only when it is told to.
 private final class HesitantInterface: Sendable {

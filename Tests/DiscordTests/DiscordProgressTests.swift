@@ -1,8 +1,9 @@
 import MessengerKit
-import RelayWire
+import RelayJSON
 import Testing
 
 @testable import Discord
+@testable import DiscordAPI
 
 @Suite struct DiscordProgressTests {
   private func session(_ sequence: Int) throws -> GatewaySession {

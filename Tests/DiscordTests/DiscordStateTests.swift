@@ -1,4 +1,5 @@
 import MessengerKit
+import RelayJSON
 import RelayWire
 import Testing
 

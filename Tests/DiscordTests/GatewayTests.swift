@@ -1,8 +1,10 @@
 import MessengerKit
+import RelayJSON
 import RelayWire
 import Testing
 
 @testable import Discord
+@testable import DiscordAPI
 
 @Suite struct GatewayInflaterTests {
   /// `{"op":10}` and `{"op":11,"d":null}` as one zlib stream, flushed after each.

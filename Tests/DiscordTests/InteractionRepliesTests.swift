@@ -1,9 +1,11 @@
 import RelayConcurrency
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing
 
 @testable import Discord
+@testable import DiscordAPI
 
 @Suite(.enabled(if: PythonServer.isThere, "scripts/setup-peers")) struct InteractionRepliesTests {
   @Test func `an interaction can be answered for fourteen minutes from its arrival, whatever time its id holds`()

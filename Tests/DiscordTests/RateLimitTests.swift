@@ -2,6 +2,7 @@ import MessengerKit
 import Testing
 
 @testable import Discord
+@testable import DiscordAPI
 
 @Suite struct RateLimitTests {
   @Test func `routes of one method and path share a limit, in each channel separately`() {

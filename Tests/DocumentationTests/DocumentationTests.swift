@@ -3,6 +3,7 @@ import ControlServer
 import FoundationEssentials
 import PluginConformance
 import RelayConfig
+import RelayJSON
 import RelayWire
 import Testing
 

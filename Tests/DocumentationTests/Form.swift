@@ -1,3 +1,4 @@
+import RelayJSON
 import RelayWire
 
 /// The form of a JSON value, in the notation of docs/plugin-protocol.md.

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayStore
-import RelayWire
 import TestSupport
 import Testing
 

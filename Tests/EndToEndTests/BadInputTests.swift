@@ -4,6 +4,7 @@ import Glibc
 import PluginRuntime
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayTransport
 import RelayWire

@@ -4,6 +4,7 @@ import Glibc
 import ProcessSupervision
 import RelayConcurrency
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayTransport
 import RelayWire

@@ -1,5 +1,6 @@
 import ControlServer
 import FoundationEssentials
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

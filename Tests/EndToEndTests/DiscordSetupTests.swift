@@ -3,6 +3,7 @@ import FoundationEssentials
 import ProcessSupervision
 import RelayConcurrency
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

@@ -2,6 +2,7 @@ import ControlServer
 import FoundationEssentials
 import Glibc
 import RelayHome
+import RelayJSON
 import RelayStore
 import RelayWire
 import TestSupport

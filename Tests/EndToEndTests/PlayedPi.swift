@@ -1,6 +1,7 @@
 import Glibc
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayTransport
 import RelayWire
 import TestSupport

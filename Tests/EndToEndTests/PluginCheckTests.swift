@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ProcessSupervision
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

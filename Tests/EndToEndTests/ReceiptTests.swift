@@ -1,4 +1,5 @@
 import ControlServer
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import ProcessSupervision
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 import TestSupport

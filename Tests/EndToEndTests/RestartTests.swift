@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayStore
 import RelayWire

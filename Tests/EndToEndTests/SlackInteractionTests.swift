@@ -1,5 +1,6 @@
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import ControlServer
 import Glibc
 import RelayConcurrency
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayTransport
 import RelayWire

@@ -1,4 +1,5 @@
 import Formatter
+import RelayJSON
 import RelayText
 import RelayWire
 import TestSupport

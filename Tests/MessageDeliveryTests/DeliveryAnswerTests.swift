@@ -1,3 +1,4 @@
+import RelayJSON
 import RelayTransport
 import RelayWire
 import Testing

@@ -8,6 +8,7 @@ import Logging
 import RelayConcurrency
 import RelayConfig
 import RelayHome
+import RelayJSON
 import RelayLogging
 import RelayModel
 import RelayStore

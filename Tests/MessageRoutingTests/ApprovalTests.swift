@@ -3,6 +3,7 @@ import Approvals
 import Glibc
 import RelayConcurrency
 import RelayConfig
+import RelayJSON
 import RelayModel
 import RelayStore
 import RelayWire

@@ -3,6 +3,7 @@ import Glibc
 import MessengerHTTP
 import PluginSDK
 import PluginTestKit
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

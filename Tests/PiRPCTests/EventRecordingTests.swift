@@ -1,3 +1,4 @@
+import RelayJSON
 import RelayWire
 import Testing
 

@@ -1,4 +1,5 @@
 import PiRPC
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RelayConcurrency
+import RelayJSON
 import RelayLogging
 import RelayModel
 import RelayStore

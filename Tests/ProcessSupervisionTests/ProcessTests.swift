@@ -4,6 +4,7 @@ import Glibc
 import PluginRuntime
 import ProcessSupervision
 import RelayConcurrency
+import RelayJSON
 import RelayLogging
 import RelayText
 import RelayTransport

@@ -1,5 +1,6 @@
 import Conversations
 import RelayConcurrency
+import RelayJSON
 import RelayModel
 import RelayWire
 import SessionStates

@@ -1,4 +1,5 @@
 import RelayConfig
+import RelayJSON
 import RelayWire
 import Testing
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RelayConfig
+import RelayJSON
 import RelayWire
 import Testing
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

@@ -1,4 +1,5 @@
 import Glibc
+import RelayJSON
 import RelayTransport
 import RelayWire
 import TestSupport

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

@@ -1,4 +1,5 @@
 import CSQLite
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

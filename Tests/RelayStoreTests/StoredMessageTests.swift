@@ -1,3 +1,4 @@
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import PiRPC
 import RelayConcurrency
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

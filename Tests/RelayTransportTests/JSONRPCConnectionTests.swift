@@ -2,6 +2,7 @@ import CLinux
 import Dispatch
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 import Synchronization

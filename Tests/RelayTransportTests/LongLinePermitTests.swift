@@ -1,5 +1,6 @@
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 import TestSupport

@@ -1,4 +1,5 @@
 import PiRPC
+import RelayJSON
 import RelayStore
 import RelayWire
 import TestSupport

@@ -1,6 +1,7 @@
 import MessengerKit
 import PluginTestKit
 import RelayConcurrency
+import RelayJSON
 import RelayWire
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import CLinux
 import ControlServer
 import Glibc
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 import Testing

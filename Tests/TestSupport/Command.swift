@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 package import ProcessSupervision
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 

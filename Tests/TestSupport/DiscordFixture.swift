@@ -1,5 +1,6 @@
 import FoundationEssentials
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// The messages that people see at Discord, by its own account.
 package struct DiscordLedger {

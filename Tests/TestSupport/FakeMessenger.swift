@@ -2,6 +2,7 @@ import CLinux
 import FoundationEssentials
 import Glibc
 internal import RelayConcurrency
+package import RelayJSON
 internal import RelayTransport
 package import RelayWire
 

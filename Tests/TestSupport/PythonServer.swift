@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import ProcessSupervision
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 

@@ -5,6 +5,7 @@ import Glibc
 package import ProcessSupervision
 internal import RelayConcurrency
 package import RelayHome
+internal import RelayJSON
 package import RelayModel
 internal import RelayTransport
 package import RelayWire

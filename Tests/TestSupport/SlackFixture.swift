@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// The messages that people see at Slack, by its own account.
 package struct SlackLedger {

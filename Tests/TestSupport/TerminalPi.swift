@@ -1,8 +1,9 @@
 internal import CLinux
 internal import Glibc
 package import RelayConcurrency
+package import RelayJSON
 internal import RelayTransport
-package import RelayWire
+internal import RelayWire
 
 /// A pi in a person's terminal, as its extension connects it to the daemon: the test plays pi.
 package final class TerminalPi: Sendable {

@@ -1,5 +1,6 @@
 import Glibc
 internal import RelayConcurrency
+import RelayJSON
 internal import RelayTransport
 import RelayWire
 

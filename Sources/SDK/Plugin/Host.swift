@@ -1,4 +1,5 @@
 internal import RelayConcurrency
+public import RelayJSON
 internal import RelayTransport
 
 /// The host as a plugin sees it.

@@ -1,3 +1,4 @@
+@_exported public import RelayJSON
 @_exported public import RelayWire
 
 /// A plugin of pi-relay. Conform a type, mark it `@main`, and drop the executable into the plugin folder.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RelayJSON
 internal import RelayTransport
 
 extension Plugin {

@@ -1,5 +1,6 @@
 import Glibc
 package import RelayConcurrency
+internal import RelayJSON
 package import RelayWire
 import Synchronization
 

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 package import RelayConcurrency
-package import RelayWire
+package import RelayJSON
 
 /// Reads lines from a descriptor that it owns, and delivers them at once.
 package final class LineReader: Sendable {

@@ -1,3 +1,5 @@
+internal import RelayJSON
+
 /// A JSON-RPC id. Ours are integers; a peer may use strings.
 public enum RequestID: Hashable, Sendable, Codable {
   case integer(Int64)

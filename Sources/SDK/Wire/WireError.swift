@@ -1,3 +1,5 @@
+public import RelayJSON
+
 /// The `error` member of an answer.
 public struct WireError: Error, Codable, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error, which the other side's behaviour depends on.

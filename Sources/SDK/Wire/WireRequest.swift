@@ -1,3 +1,5 @@
+internal import RelayJSON
+
 /// A request type of the protocol: its method name and what answers it.
 public protocol WireRequest: Codable, Sendable {
   /// The type of the result.

@@ -1,3 +1,4 @@
+package import RelayJSON
 package import RelayWire
 
 // The requests of the extension over the control socket. The daemon knows by the connection's process which session's agent

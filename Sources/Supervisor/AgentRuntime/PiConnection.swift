@@ -2,6 +2,7 @@ internal import Glibc
 package import PiRPC
 package import ProcessSupervision
 package import RelayConcurrency
+internal import RelayJSON
 package import RelayLogging
 internal import RelayTransport
 internal import RelayWire

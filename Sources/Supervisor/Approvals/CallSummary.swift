@@ -1,3 +1,4 @@
+internal import RelayJSON
 package import RelayText
 internal import RelayWire
 

@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// A call of a tool that the agent is about to make.
 package struct ToolCall: Sendable, Equatable {

@@ -3,6 +3,7 @@ internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayWire
 
 /// The folder of bridges: sockets, registry files and files of events, all named by process ids and private to the user.

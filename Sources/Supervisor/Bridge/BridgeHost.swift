@@ -1,5 +1,5 @@
 package import BridgeProtocol
-package import RelayWire
+package import RelayJSON
 
 /// The sessions as bridges know them: states, prompts and questions, without anything of messengers.
 package protocol BridgeHost: Sendable {

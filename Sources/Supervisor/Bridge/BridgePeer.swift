@@ -1,8 +1,8 @@
 internal import BridgeProtocol
 internal import Glibc
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
-internal import RelayWire
 
 /// A connected client of one bridge: its requests, in order, and the lines on their way to it.
 final class BridgePeer: Sendable {

@@ -1,5 +1,5 @@
 internal import BridgeProtocol
-internal import RelayWire
+internal import RelayJSON
 
 /// Answers the requests of bridge clients: each is a case of `answer`.
 struct BridgeRequests: Sendable {

@@ -2,6 +2,7 @@ internal import BridgeProtocol
 internal import FoundationEssentials
 internal import Glibc
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayWire
 
 /// The file of one session's latest events, whole: the only place where they are kept, so that sessions which nobody follows

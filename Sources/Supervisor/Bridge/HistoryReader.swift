@@ -1,4 +1,5 @@
 internal import BridgeProtocol
+internal import RelayJSON
 internal import RelayWire
 
 /// The envelopes and the history of a bridge, read from its journal.

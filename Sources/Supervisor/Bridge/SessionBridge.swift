@@ -4,6 +4,7 @@ internal import Logging
 internal import PiRPC
 internal import ProcessSupervision
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 

@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// The `bot.config.toml` of the personal assistant bot, and what it is in relay.yaml.
 package struct BotConfiguration: Sendable, Equatable {

@@ -1,3 +1,4 @@
+package import RelayJSON
 internal import RelayText
 package import RelayWire
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayJSON
 internal import RelayWire
 
 /// relay.yaml → `Config`.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayJSON
 internal import RelayWire
 
 /// Messengers that variables set up by themselves, as pidash does: `KIND_BOT_TOKEN` and `KIND_ALLOWED_USERS`, in the

@@ -1,4 +1,4 @@
-internal import RelayWire
+internal import RelayJSON
 
 /// Reads messengers' instances, with the file's top-level `auth`, `channels` and `proxy` as defaults of every one.
 struct MessengerReader {

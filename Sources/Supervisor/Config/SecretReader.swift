@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import RelayConcurrency
-internal import RelayWire
+internal import RelayJSON
 
 /// Resolves references to secrets in a plugin's own settings, however deep: `tokenEnv: NAME` and `tokenFile: PATH`
 /// stand for `token`.

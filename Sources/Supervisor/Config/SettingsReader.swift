@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayText
 internal import RelayWire
 

@@ -3,6 +3,7 @@ internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
+internal import RelayJSON
 internal import RelayLogging
 internal import RelayModel
 internal import RelayTransport

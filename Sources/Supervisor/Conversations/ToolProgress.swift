@@ -1,4 +1,5 @@
 internal import MessageDelivery
+internal import RelayJSON
 internal import RelayWire
 
 /// The tools of a run, and the messages that show progress. A pure value.

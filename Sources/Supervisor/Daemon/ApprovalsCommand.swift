@@ -2,9 +2,9 @@ import ArgumentParser
 internal import ControlServer
 import Glibc
 internal import RelayHome
+import RelayJSON
 internal import RelayModel
 import RelayStore
-import RelayWire
 
 struct ApprovalsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

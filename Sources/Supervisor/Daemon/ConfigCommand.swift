@@ -3,8 +3,8 @@ import Glibc
 import RelayConcurrency
 import RelayConfig
 internal import RelayHome
+import RelayJSON
 import RelayTransport
-import RelayWire
 
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

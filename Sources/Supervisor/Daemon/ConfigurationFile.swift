@@ -3,6 +3,7 @@ import Glibc
 import RelayConcurrency
 import RelayConfig
 internal import RelayHome
+import RelayJSON
 import RelayWire
 
 /// relay.yaml, as `setup` adds to it.

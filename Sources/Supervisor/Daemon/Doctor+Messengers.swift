@@ -3,6 +3,7 @@ import FoundationEssentials
 internal import PluginConformance
 import RelayConfig
 internal import RelayHome
+import RelayJSON
 internal import RelayModel
 import RelayStore
 import RelayTransport

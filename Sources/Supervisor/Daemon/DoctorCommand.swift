@@ -4,6 +4,7 @@ internal import ControlServer
 import Glibc
 import RelayConfig
 internal import RelayHome
+import RelayJSON
 internal import RelayModel
 import RelayStore
 import RelayTransport

@@ -5,6 +5,7 @@ import Glibc
 internal import ProcessSupervision
 import RelayConfig
 internal import RelayHome
+internal import RelayJSON
 import RelayTransport
 import RelayWire
 

@@ -6,8 +6,8 @@ internal import PluginConformance
 internal import PluginRuntime
 import RelayConcurrency
 internal import RelayHome
+import RelayJSON
 import RelayTransport
-import RelayWire
 
 struct Plugins: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

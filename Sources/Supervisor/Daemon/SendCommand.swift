@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import ControlServer
+import RelayJSON
 internal import RelayModel
 import RelayTransport
 import RelayWire

@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import ControlServer
+import RelayJSON
 internal import RelayModel
-import RelayWire
 
 struct Sessions: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "List the agent's sessions.")

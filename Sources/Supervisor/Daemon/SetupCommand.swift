@@ -4,6 +4,7 @@ import Glibc
 internal import PluginRuntime
 import RelayConfig
 internal import RelayHome
+internal import RelayJSON
 import RelayTransport
 import RelayWire
 

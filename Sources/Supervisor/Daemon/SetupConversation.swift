@@ -3,6 +3,7 @@ import Glibc
 internal import PluginConformance
 import RelayConcurrency
 internal import RelayHome
+import RelayJSON
 import RelayTransport
 import RelayWire
 

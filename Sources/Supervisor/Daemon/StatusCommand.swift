@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import ControlServer
 import Glibc
-import RelayWire
+import RelayJSON
 
 struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show what the daemon runs.")

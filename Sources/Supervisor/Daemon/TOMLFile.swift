@@ -1,6 +1,6 @@
 internal import ProcessSupervision
+internal import RelayJSON
 internal import RelayTransport
-internal import RelayWire
 
 /// The contents of a TOML file, read by a program that came with the daemon.
 enum TOMLFile {

@@ -5,9 +5,9 @@ import Glibc
 internal import LiveUpgrade
 import RelayConfig
 internal import RelayHome
+import RelayJSON
 internal import RelayModel
 import RelayTransport
-import RelayWire
 
 struct UpgradeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

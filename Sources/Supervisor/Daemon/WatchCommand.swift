@@ -2,6 +2,7 @@ import ArgumentParser
 internal import ControlServer
 import Glibc
 import RelayConcurrency
+import RelayJSON
 internal import RelayModel
 import RelayTransport
 import RelayWire

@@ -7,6 +7,7 @@ package import PluginRuntime
 package import ProcessSupervision
 internal import RelayConcurrency
 internal import RelayHome
+internal import RelayJSON
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire

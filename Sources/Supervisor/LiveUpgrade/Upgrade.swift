@@ -6,6 +6,7 @@ package import PluginRuntime
 package import ProcessSupervision
 package import RelayConcurrency
 package import RelayHome
+internal import RelayJSON
 internal import RelayWire
 package import SessionCatalog
 

@@ -2,6 +2,7 @@ internal import ConversationSessions
 internal import Logging
 internal import PluginRuntime
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayLogging
 internal import RelayStore
 internal import RelayTransport

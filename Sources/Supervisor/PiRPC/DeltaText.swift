@@ -1,4 +1,4 @@
-internal import RelayWire
+internal import RelayJSON
 
 /// The text of a message as its deltas arrive. Joins an emoji that pi split over two deltas as halves of a pair.
 package struct DeltaText: Sendable {

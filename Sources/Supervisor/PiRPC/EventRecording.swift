@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayWire
 
 /// Copies of pi's events as it wrote them, for those who follow a session. Made while the events are read, a line for each.

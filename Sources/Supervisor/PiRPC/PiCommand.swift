@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayWire
 
 /// An image as pi takes it: base64 without line breaks.

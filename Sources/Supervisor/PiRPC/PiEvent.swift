@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// An event or an answer of pi, as far as the supervisor needs it. Text deltas do not appear: they take the scanner's
 /// fast way.

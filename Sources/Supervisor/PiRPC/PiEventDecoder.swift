@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayWire
 
 /// Decodes the rare, small events.

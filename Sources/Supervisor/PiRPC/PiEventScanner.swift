@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import RelayJSON
 internal import RelayWire
 
 /// Reads pi's event lines: the hot path. A text delta is found by position and passed on as bytes; whole messages are

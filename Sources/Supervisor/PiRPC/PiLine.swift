@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RelayJSON
 internal import RelayWire
 
 /// A line of pi's output, divided into pi's own objects and the text around them.

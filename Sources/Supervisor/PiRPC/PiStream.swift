@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// pi's output from bytes to events. Deltas that arrive together become one piece of text: a burst costs little more
 /// than its bytes.

@@ -1,4 +1,5 @@
 internal import RelayHome
+internal import RelayJSON
 internal import RelayWire
 
 extension ConformanceSubject {

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import ProcessSupervision
+package import RelayJSON
 internal import RelayTransport
-package import RelayWire
+internal import RelayWire
 
 /// Tries a plugin against the protocol: everything that a host may send, and the answers that it must get.
 package struct ConformanceSuite: Sendable {

@@ -1,5 +1,6 @@
 internal import Glibc
 package import ProcessSupervision
+internal import RelayJSON
 package import RelayTransport
 internal import RelayWire
 

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import RelayJSON
 internal import RelayWire
 
 /// The checks of what a service says that it offers.

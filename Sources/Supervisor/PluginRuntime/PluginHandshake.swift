@@ -1,6 +1,7 @@
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayHome
+internal import RelayJSON
 internal import RelayStore
 internal import RelayTransport
 internal import RelayWire

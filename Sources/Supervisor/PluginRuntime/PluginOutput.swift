@@ -1,5 +1,6 @@
 internal import Logging
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayLogging
 internal import RelayTransport
 internal import RelayWire

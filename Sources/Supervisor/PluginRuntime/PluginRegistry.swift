@@ -3,6 +3,7 @@ internal import Logging
 internal import ProcessSupervision
 internal import RelayConcurrency
 package import RelayConfig
+internal import RelayJSON
 package import RelayModel
 internal import RelayStore
 internal import RelayTransport

@@ -1,4 +1,5 @@
 internal import ProcessSupervision
+internal import RelayJSON
 package import RelayTransport
 internal import RelayWire
 

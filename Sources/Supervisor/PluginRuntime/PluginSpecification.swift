@@ -1,5 +1,5 @@
 package import RelayConfig
-package import RelayWire
+package import RelayJSON
 
 /// The program and the settings of one instance. A change of any part means another process.
 package struct PluginSpecification: Sendable, Equatable {

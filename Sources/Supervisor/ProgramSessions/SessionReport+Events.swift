@@ -1,5 +1,6 @@
 internal import Conversations
 internal import PiRPC
+internal import RelayJSON
 internal import RelayModel
 internal import RelayWire
 internal import SessionStates

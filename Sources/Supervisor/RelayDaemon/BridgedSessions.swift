@@ -4,6 +4,7 @@ internal import BridgeProtocol
 internal import ControlServer
 internal import PiRPC
 internal import ProgramSessions
+internal import RelayJSON
 internal import RelayModel
 internal import RelayWire
 internal import SessionCatalog

@@ -1,4 +1,4 @@
-package import RelayWire
+package import RelayJSON
 
 /// An event of a session as programs are told it: small, whatever the agent writes.
 package struct SessionReport: Codable, Sendable, Equatable {

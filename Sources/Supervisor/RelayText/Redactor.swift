@@ -1,7 +1,8 @@
 package import Logging
 internal import RelayConcurrency
+package import RelayJSON
 internal import RelayTransport
-package import RelayWire
+internal import RelayWire
 
 /// Takes out of all that a conversation is shown what looks like a secret, line by line: of what several lines hold, only a
 /// private key is found. A line on which a pattern takes too many steps is taken out as a whole.

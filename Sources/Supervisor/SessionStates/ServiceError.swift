@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayWire
 
 /// The words of a model service's error, which pi passes on as the service wrote it: often a status and JSON.

@@ -1,6 +1,7 @@
 package import PiRPC
+package import RelayJSON
 package import RelayModel
-package import RelayWire
+internal import RelayWire
 
 /// An event of a session, for its watchers.
 package enum SessionEvent: Sendable, Equatable {

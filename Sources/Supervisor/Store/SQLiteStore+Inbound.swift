@@ -1,4 +1,5 @@
 internal import Logging
+package import RelayJSON
 package import RelayModel
 package import RelayWire
 

@@ -1,4 +1,5 @@
 internal import Logging
+internal import RelayJSON
 package import RelayModel
 internal import RelayWire
 

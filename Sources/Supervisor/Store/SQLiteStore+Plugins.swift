@@ -1,6 +1,7 @@
 internal import Logging
+package import RelayJSON
 package import RelayModel
-package import RelayWire
+internal import RelayWire
 
 extension SQLiteStore {
   package func pluginState(of instance: String) async throws -> JSONValue? {

@@ -3,8 +3,9 @@ internal import FoundationEssentials
 internal import Glibc
 package import Logging
 internal import RelayConcurrency
+package import RelayJSON
 internal import RelayTransport
-package import RelayWire
+internal import RelayWire
 
 /// Everything that must survive, in one SQLite database: a write-ahead log, flushed to the disk at each commit; one writer,
 /// one reader.

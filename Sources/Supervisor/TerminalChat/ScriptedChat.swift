@@ -1,4 +1,5 @@
 import RelayConcurrency
+import RelayJSON
 import RelayTransport
 import RelayWire
 

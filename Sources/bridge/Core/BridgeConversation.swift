@@ -1,5 +1,5 @@
 internal import BridgeProtocol
-package import RelayWire
+package import RelayJSON
 
 /// Requests and answers over one connection, with the events that come between them.
 package struct BridgeConversation {

@@ -2,6 +2,7 @@ internal import BridgeProtocol
 internal import CLinux
 internal import FoundationEssentials
 internal import Glibc
+internal import RelayJSON
 internal import RelayWire
 
 /// The folder in which bridges leave their registry files.

@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// Events of a session as a person at a terminal reads them.
 package struct LiveView {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BridgeClient
+import RelayJSON
 import RelayWire
 
 extension PiBridge {

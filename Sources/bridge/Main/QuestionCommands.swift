@@ -1,6 +1,7 @@
 import ArgumentParser
 import BridgeClient
 import FoundationEssentials
+import RelayJSON
 import RelayWire
 
 extension PiBridge {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BridgeClient
 import FoundationEssentials
 import Glibc
+import RelayJSON
 import RelayWire
 
 /// The options that say which bridge is meant.

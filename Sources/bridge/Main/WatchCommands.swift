@@ -1,6 +1,7 @@
 import ArgumentParser
 import BridgeClient
 import Glibc
+import RelayJSON
 import RelayWire
 
 extension PiBridge {

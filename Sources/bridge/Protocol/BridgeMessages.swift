@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// The answer to one request.
 package struct BridgeResponse: Sendable, Equatable {

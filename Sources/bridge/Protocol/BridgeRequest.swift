@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// A request of a bridge client.
 package enum BridgeRequest: Sendable, Equatable {

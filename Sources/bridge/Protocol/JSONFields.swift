@@ -1,4 +1,5 @@
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// The members of one JSON object, found without decoding their values.
 package struct JSONFields {

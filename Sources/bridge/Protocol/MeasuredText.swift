@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayWire
 
 /// A long value as clients see it by default: its size and its beginning.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayWire
 
 /// An agent that behaves as `pi --mode rpc` does, recordings included, with a script instead of a model.

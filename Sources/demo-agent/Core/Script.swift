@@ -1,3 +1,4 @@
+internal import RelayJSON
 internal import RelayWire
 
 /// A step of the demo agent's work on a prompt.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+internal import RelayJSON
 internal import RelayWire
 
 /// The session on disk, kept as pi keeps it: nothing before the first answer, then one line an entry.

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 

@@ -1,5 +1,6 @@
 import DemoAgent
 import Glibc
+internal import RelayJSON
 import RelayTransport
 import RelayWire
 

@@ -1,3 +1,5 @@
+public import RelayJSON
+
 /// `message.received`: a person wrote something. Answered once it is stored; unique by (instance, conversation, id).
 public struct MessageReceived: WireRequest, Equatable {
   public static let method = "message.received"

@@ -1,3 +1,5 @@
+public import RelayJSON
+
 /// `initialize`: the host's first request; nothing else is said before it is answered.
 public struct InitializeRequest: WireRequest {
   public static let method = "initialize"

@@ -1,3 +1,5 @@
+public import RelayJSON
+
 /// `problem.report`: the problem that keeps a running plugin from its work, for `pi-relayd status` and the log.
 public struct ProblemReport: WireRequest, Equatable {
   public static let method = "problem.report"

@@ -1,3 +1,5 @@
+public import RelayJSON
+
 /// `format.render`: Markdown into messages of a platform's dialect and size. Stateless.
 public struct FormatRender: WireRequest, Equatable {
   public static let method = "format.render"

@@ -1,3 +1,5 @@
+public import RelayJSON
+
 /// `setup`: instead of `initialize`, on a connection of its own: ask the person what is needed, try it, and say what goes
 /// into the configuration.
 public struct SetupRequest: WireRequest {

@@ -1,5 +1,6 @@
+internal import DiscordAPI
 internal import MessengerKit
-internal import RelayWire
+internal import RelayJSON
 
 /// Fetches what was written while no session with the gateway was there to tell of it.
 struct Backfill: Sendable {

@@ -1,5 +1,7 @@
+internal import DiscordAPI
 internal import MessengerKit
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 

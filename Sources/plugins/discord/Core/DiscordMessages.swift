@@ -1,4 +1,5 @@
 internal import MessengerKit
+internal import RelayJSON
 internal import RelayWire
 
 /// Discord's messages as the host knows them.

@@ -1,3 +1,4 @@
+internal import DiscordAPI
 internal import FoundationEssentials
 internal import MessengerKit
 internal import PluginSDK

@@ -1,7 +1,9 @@
+internal import DiscordAPI
 internal import MessengerKit
 package import PluginSDK
 internal import RelayConcurrency
 internal import RelayHTTP
+internal import RelayJSON
 internal import RelayWire
 
 // The host's requests.

@@ -1,3 +1,4 @@
+internal import DiscordAPI
 internal import MessengerKit
 package import PluginSDK
 internal import RelayConcurrency

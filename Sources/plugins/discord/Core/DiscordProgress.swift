@@ -1,5 +1,6 @@
+internal import DiscordAPI
 internal import MessengerKit
-internal import RelayWire
+internal import RelayJSON
 
 /// The bot's progress through Discord's events: the position to keep, and the messages that must still be fetched. A
 /// pure value.

@@ -1,5 +1,6 @@
+internal import DiscordAPI
 internal import MessengerKit
-internal import RelayWire
+internal import RelayJSON
 
 /// The state that the host keeps for the next start of the plugin: the position in the gateway's stream, and the last
 /// message seen in each conversation.

@@ -1,5 +1,5 @@
 internal import MessengerKit
-internal import RelayWire
+internal import RelayJSON
 
 /// Finds out whether another program answers with the same bot in the same places.
 ///

@@ -1,5 +1,6 @@
+internal import DiscordAPI
 internal import MessengerKit
-internal import RelayWire
+internal import RelayJSON
 
 /// How large a file may be where it goes: servers that are paid for take more.
 actor UploadLimits {

@@ -1,3 +1,4 @@
+internal import RelayJSON
 package import RelayWire
 
 /// Describes each tool call in a line: the tool, with its most informative argument.

@@ -1,5 +1,7 @@
+internal import DiscordAPI
 internal import MessengerKit
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayWire
 
 /// Registers the commands where what is registered differs: in every server and for direct messages, or, on a machine

@@ -1,4 +1,5 @@
 internal import MessengerKit
+internal import RelayJSON
 internal import RelayWire
 
 /// Buttons, select menus and forms as Discord wants them.

@@ -1,4 +1,5 @@
 internal import MessengerKit
+internal import RelayJSON
 internal import RelayWire
 
 /// Somebody used a command, a button, a select menu or a form.

@@ -1,6 +1,7 @@
+internal import DiscordAPI
 internal import MessengerKit
 internal import RelayConcurrency
-internal import RelayWire
+internal import RelayJSON
 
 /// Interactions that can still be answered: Discord takes answers for a quarter of an hour.
 ///

@@ -1,6 +1,8 @@
+internal import DiscordAPI
 internal import MessengerKit
 internal import PluginSDK
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 

@@ -1,26 +1,27 @@
-internal import MessengerHTTP
-internal import MessengerKit
+package import MessengerHTTP
+package import MessengerKit
 internal import RelayConcurrency
-internal import RelayHTTP
+package import RelayHTTP
+package import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 
 /// Asks Discord's HTTP interface, within its limits.
-actor RESTClient {
-  struct Settings: Sendable {
-    var token: String
-    var interface: JSONInterface
+package actor RESTClient {
+  package struct Settings: Sendable {
+    package var token: String
+    package var interface: JSONInterface
 
     /// - Parameters:
     ///   - base: `https://discord.com/api/v10`; another one for tests.
     ///   - proxy: the setting, which goes before the environment's.
-    init(base: String, token: String, proxy: String?) {
+    package init(base: String, token: String, proxy: String?) {
       self.token = token
       interface = JSONInterface(base: base, headers: [("User-Agent", RESTClient.userAgent)], proxy: proxy)
     }
 
     /// The proxy through which the interface is reached.
-    var proxy: Proxy? { interface.proxy() }
+    package var proxy: Proxy? { interface.proxy() }
   }
 
   /// All of one request: the host takes a plugin that is silent for thirty seconds over one to hang.
@@ -34,18 +35,18 @@ actor RESTClient {
   /// Fifty requests a second, counted over somewhat more than a second: requests that go out evenly may arrive in a
   /// bunch.
   /// https://discord.com/developers/docs/topics/rate-limits
-  static let defaultLimits = RateLimits(maximum: 50, within: .milliseconds(1_150), spare: 15)
+  package static let defaultLimits = RateLimits(maximum: 50, within: .milliseconds(1_150), spare: 15)
   /// Discord bans an address at 10,000 invalid answers: 401, 403 and 429.
   static let invalidLimit = SlidingWindow(maximum: 5_000, within: .seconds(600))
   private static let userAgent = "DiscordBot (https://github.com/pi-relay/pi-relay, 0.1.0)"
 
-  nonisolated let settings: Settings
-  nonisolated let requests = PacedRequests(RESTClient.defaultLimits)
+  package nonisolated let settings: Settings
+  package nonisolated let requests = PacedRequests(RESTClient.defaultLimits)
   private let now = LoopClock.shared.reading
   private var invalid = RESTClient.invalidLimit
   private var refusedUntil: Duration = .zero
 
-  init(_ settings: Settings) { self.settings = settings }
+  package init(_ settings: Settings) { self.settings = settings }
 
   /// - Parameters:
   ///   - file: goes with the body, read from the disk while it is sent.
@@ -53,7 +54,7 @@ actor RESTClient {
   ///   - isRepeatable: asking twice does no more than asking once.
   ///   - isCounted: room was taken for it before.
   @discardableResult
-  func ask(
+  package func ask(
     _ route: Route, _ body: JSONValue? = nil, file: HTTPRequest.Part? = nil, within limit: Duration? = nil,
     isRepeatable: Bool = true, isCounted: Bool = false
   ) async throws(RESTError) -> JSONValue {
@@ -129,7 +130,7 @@ actor RESTClient {
   }
 
   /// Changes of messages that grow.
-  nonisolated var growth: GrowingEdits<JSONValue, RESTError>.Service {
+  package nonisolated var growth: GrowingEdits<JSONValue, RESTError>.Service {
     .init(
       takesRoom: { await self.requests.takesRoomToSpare(for: Route.editMessage($0.message, in: $0.conversation).lane) },
       waitsForRoom: {

@@ -1,4 +1,5 @@
 internal import MessengerKit
+internal import RelayJSON
 internal import RelayWire
 
 /// One message of the gateway.

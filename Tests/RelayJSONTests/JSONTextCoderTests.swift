@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RelayWire
+import RelayJSON
 import Testing
 
 /// The coders agree with Foundation's, which other programs and earlier versions of this one use.

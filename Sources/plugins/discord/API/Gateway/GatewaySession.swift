@@ -1,21 +1,21 @@
-internal import RelayWire
+package import RelayJSON
 
 /// The data that Discord needs to resume a session where it broke off. The host keeps it, so that a restarted plugin
 /// resumes.
-struct GatewaySession: Codable, Equatable, Sendable {
-  var id: String
+package struct GatewaySession: Codable, Equatable, Sendable {
+  package var id: String
   /// Of the last event that was handled, not merely received.
-  var sequence: Int
-  var resumeURL: String
+  package var sequence: Int
+  package var resumeURL: String
 
-  init(id: String, sequence: Int, resumeURL: String) {
+  package init(id: String, sequence: Int, resumeURL: String) {
     self.id = id
     self.sequence = sequence
     self.resumeURL = resumeURL
   }
 
   /// From the first event of a session.
-  init?(ready: JSONValue?, sequence: Int) {
+  package init?(ready: JSONValue?, sequence: Int) {
     guard let id = ready?["session_id"]?.stringValue, let url = ready?["resume_gateway_url"]?.stringValue else {
       return nil
     }
@@ -23,20 +23,20 @@ struct GatewaySession: Codable, Equatable, Sendable {
   }
 
   /// Reads a kept session; `nil` where none, or something else, was kept.
-  init?(kept: JSONValue?) {
+  package init?(kept: JSONValue?) {
     guard let kept, let session = try? JSONCoding.convert(kept, to: GatewaySession.self) else { return nil }
     self = session
   }
 
-  var asJSON: JSONValue {
+  package var asJSON: JSONValue {
     ["id": .string(id), "sequence": .integer(Int64(sequence)), "resumeURL": .string(resumeURL)]
   }
 }
 
 /// An event at Discord.
-struct GatewayEvent: Sendable {
-  var name: String
-  var data: JSONValue
+package struct GatewayEvent: Sendable {
+  package var name: String
+  package var data: JSONValue
   /// The session as it is once this event has been handled.
-  var session: GatewaySession
+  package var session: GatewaySession
 }

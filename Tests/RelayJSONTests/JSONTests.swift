@@ -1,4 +1,4 @@
-import RelayWire
+import RelayJSON
 import Testing
 
 @Suite struct JSONCursorTests {

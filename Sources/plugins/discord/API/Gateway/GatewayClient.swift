@@ -1,10 +1,11 @@
 internal import MessengerHTTP
-internal import MessengerKit
+package import MessengerKit
 internal import RelayHTTP
+internal import RelayJSON
 internal import RelayWire
 
 /// Stays connected to the gateway: resumes where that is possible, and identifies as rarely as it must.
-actor GatewayClient {
+package actor GatewayClient {
   /// The pause after a refusal that only a person can resolve: each try costs one of the day's thousand connections,
   /// and past them Discord resets the token.
   private static let pauseAfterRefusal: Duration = .seconds(3_600)
@@ -15,7 +16,7 @@ actor GatewayClient {
   private let log: @Sendable (String) -> Void
   private let problems: ProblemReports?
   /// The problem that was last reported; `nil` once it is over.
-  private(set) var obstacle: String?
+  package private(set) var obstacle: String?
   private static let catchingUp = "messages that were written while the bot was away are being fetched from Discord"
   private var session: GatewaySession?
   private var connection: GatewayConnection?
@@ -34,7 +35,7 @@ actor GatewayClient {
   ///   - handle: called for each event in order; the event's session is the one to keep once it returns. Returns
   ///     whether everything missed has been fetched.
   ///   - problems: gets the problem; without it a permanent refusal of Discord ends `run`.
-  init(
+  package init(
     _ rest: RESTClient, resuming session: GatewaySession?,
     arrived: @escaping @Sendable (GatewayEvent) -> Void = { _ in },
     handle: @escaping @Sendable (GatewayEvent) async throws -> Bool, log: @escaping @Sendable (String) -> Void,
@@ -51,7 +52,7 @@ actor GatewayClient {
   /// Runs until the task is cancelled.
   ///
   /// - Throws: errors of `handle`; without `problems`, permanent refusals of Discord.
-  func run() async throws {
+  package func run() async throws {
     try await StayingConnected.run(pauseAfterRefusal: Self.pauseAfterRefusal, report: { try await self.report($0) }) {
       try await self.connect($0).connectionEnding(random: .random(in: 0...1))
     }
@@ -110,7 +111,7 @@ actor GatewayClient {
   }
 
   /// Shows a text as the bot's activity, now and after every new connection.
-  func show(presence text: String?) async {
+  package func show(presence text: String?) async {
     presence = text
     await connection?.show(presence: text)
   }

@@ -1,11 +1,11 @@
-internal import MessengerKit
-internal import PluginSDK
+package import MessengerKit
+package import PluginSDK
 
 extension RESTError {
-  var asDeliveryFailure: DeliveryFailure { deliveryFailure(at: "Discord", explain: Self.explained) }
+  package var asDeliveryFailure: DeliveryFailure { deliveryFailure(at: "Discord", explain: Self.explained) }
 
   /// The failure in words.
-  var words: String { asDeliveryFailure.wireError.message }
+  package var words: String { asDeliveryFailure.wireError.message }
 
   /// The meaning of a refusal for the person who reads it.
   ///

@@ -1,4 +1,4 @@
-import RelayWire
+import RelayJSON
 import Testing
 
 /// Feeds `input` in chunks of one size and collects what comes out, as text.
