@@ -634,7 +634,8 @@ let package = Package(
       name: "FormatterTests", dependencies: ["Formatter", "RelayJSON", "RelayText", "RelayWire", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "RelayWireTests", dependencies: ["RelayWire", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "RelayWireTests", dependencies: ["RelayJSON", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "PiRPCTests", dependencies: ["PiRPC", "RelayJSON", "RelayWire", "TestSupport"], swiftSettings: strict),
     .testTarget(

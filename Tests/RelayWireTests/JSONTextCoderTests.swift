@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RelayJSON
+import RelayWire
 import Testing
 
 /// The coders agree with Foundation's, which other programs and earlier versions of this one use.

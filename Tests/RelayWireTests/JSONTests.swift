@@ -1,4 +1,5 @@
 import RelayJSON
+import RelayWire
 import Testing
 
 @Suite struct JSONCursorTests {
