@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import ProcessSupervision
 import RelayJSON
@@ -15,6 +16,10 @@ import Testing
     try await Command.run(
       Built.executable("pi-bridge"), arguments,
       environment: ["PI_BRIDGE_DIR": folder.path, "PATH": "/usr/bin:/bin"], input: input)
+  }
+
+  private func json(_ lines: [String]) throws -> JSONValue {
+    try JSONCoding.decode(JSONValue.self, from: Array(lines.joined(separator: "\n").utf8))
   }
 
   private func answering(_ data: String = "{}", success: Bool = true) throws -> FakeBridge {
@@ -37,8 +42,7 @@ import Testing
   @Test func `list as JSON repeats the registry file and says that the bridge is alive`() async throws {
     let bridge = try answering()
     let listed = try await run("list", "--json")
-    let items = try JSONCoding.decode(JSONValue.self, from: Array(listed.output.joined(separator: "\n").utf8))
-    let item = items.arrayValue?.first
+    let item = try json(listed.output).arrayValue?.first
     #expect(item?["socketPath"]?.stringValue == bridge.socket)
     #expect(item?["alive"]?.boolValue == true && item?["stale"]?.boolValue == false)
     #expect(listed.output.prefix(3) == ["[", "  {", #"    "protocol": "pi-session-bridge.v1","#])
@@ -165,6 +169,85 @@ import Testing
     #expect(one.requests.count == 1)
   }
 
+  @Test(arguments: [
+    (["--pid", "\(getppid())"], 1), (["--session", "s-two"], 1), (["--session", "two.jsonl"], 1),
+    (["--name", "web", "--cwd", "/b"], 1), (["--session", "s-", "--cwd", "/a"], 0),
+  ])
+  func `a target is one that fits every filter`(filters: [String], expected: Int) async throws {
+    let facts = [
+      #""sessionId":"s-one","sessionFile":"/s/one.jsonl","sessionName":"web-1","cwd":"/a""#,
+      #""sessionId":"s-two","sessionFile":"/s/two.jsonl","sessionName":"web-2","cwd":"/b""#,
+    ]
+    let bridges = try zip([getpid(), getppid()], facts).map { pid, facts in
+      try FakeBridge(in: folder, pid: pid, facts) { request, send in send(FakeBridge.response(request)) }
+    }
+    let command = try await Command.run(
+      Built.executable("pi-bridge"), ["state"] + filters,
+      environment: ["PI_BRIDGE_DIR": folder.path, "PATH": "/usr/bin:/bin"])
+    #expect(command.exit == .exited(0), "\(command.errors)")
+    #expect(bridges.map(\.requests.count) == (expected == 0 ? [1, 0] : [0, 1]))
+  }
+
+  @Test func `filters that fit no bridge together choose none`() async throws {
+    let bridge = try FakeBridge(in: folder, #""sessionName":"web","cwd":"/a""#) { _, _ in }
+    let command = try await run("state", "--name", "web", "--cwd", "/b")
+    #expect(command.exit == .exited(1))
+    #expect(command.errors == ["No matching active pi session bridge. Use `pi-bridge list`."])
+    #expect(try await run("state", "--pid", "1").exit == .exited(1))
+    #expect(bridge.requests.isEmpty)
+  }
+
+  @Test(arguments: [["help"], ["-h"], ["--help"], ["help", "send"], ["send", "--help"]])
+  func `help ends with 0 and is no error`(arguments: [String]) async throws {
+    let command = try await Command.run(
+      Built.executable("pi-bridge"), arguments, environment: ["PATH": "/usr/bin:/bin"])
+    #expect(command.exit == .exited(0))
+    #expect(command.output.contains { $0.hasPrefix("USAGE: pi-bridge") } && command.errors.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (["state"], "No matching active pi session bridge. Use `pi-bridge list`."),
+      (["state", "--socket", "/nowhere"], "/nowhere: No such file or directory"),
+      (["send", " "], "the message is empty"), (["list", "--loud"], "Unknown option '--loud'"),
+    ] as [([String], String)])
+  func `an error is one line of JSON where JSON is wanted`(arguments: [String], words: String) async throws {
+    let command = try await Command.run(
+      Built.executable("pi-bridge"), arguments + ["--json"],
+      environment: ["PI_BRIDGE_DIR": folder.path, "PATH": "/usr/bin:/bin"])
+    #expect(command.exit == .exited(1) && command.errors.isEmpty)
+    #expect(command.output.count == 1)
+    let error = try json(command.output)
+    #expect(error["success"] == false && error["type"] == "response")
+    #expect(error["error"]?.stringValue?.contains(words) == true, "\(error)")
+    // Behind -- it is a part of the message.
+    #expect(try await run("send", "--", "--json").errors.count == 1)
+  }
+
+  @Test func `several bridges are told as JSON where JSON is wanted`() async throws {
+    let bridges = try [getpid(), getppid()].map { try FakeBridge(in: folder, pid: $0) { _, _ in } }
+    let command = try await run("state", "--json")
+    #expect(command.exit == .exited(1) && command.errors.isEmpty)
+    let error = try json(command.output)
+    #expect(
+      error["error"] == "Multiple matching pi session bridges. Add --pid, --session, --name, or --socket.")
+    let sockets = error["bridges"]?.arrayValue?.compactMap { $0["socketPath"]?.stringValue }
+    #expect(Set(sockets ?? []) == Set(bridges.map(\.socket)))
+  }
+
+  @Test func `a bridge that accepts nobody ends the command`() async throws {
+    let path = folder.path + "/full.sock"
+    let listener = relay_listen_unix(path)
+    defer { _ = close(listener) }
+    // Room for one that nobody accepts.
+    #expect(listen(listener, 0) == 0)
+    let first = relay_connect_unix(path)
+    defer { _ = close(first) }
+    let command = try await run("state", "--socket", path, "--timeout", "0.2")
+    #expect(command.exit == .exited(1))
+    #expect(command.errors == ["the session did not answer in time (--timeout)"])
+  }
+
   @Test func `a session that does not answer ends the command`() async throws {
     let bridge = try FakeBridge(in: folder) { _, _ in }
     let command = try await run("state", "--timeout", "0.2")
@@ -186,6 +269,55 @@ import Testing
     #expect(bridge.requests.first?["type"]?.stringValue == "subscribe")
   }
 
+  @Test func `stream passes on as they came the lines before its request was answered`() async throws {
+    let line = #"{"event":"turn_start", "type":"event","data":{"b":1.50,"a":"\u0041"},"timestamp":"t"}"#
+    let bridge = try FakeBridge(in: folder) { request, send in
+      send(line)
+      send(FakeBridge.response(request))
+      send("")
+    }
+    let greeting = #"{"type":"bridge_hello","protocol":"pi-session-bridge.v1","state":{"isIdle":true}}"#
+    #expect(try await run("stream").output == [greeting, line])
+    #expect(bridge.requests.count == 1)
+  }
+
+  @Test func `tail as JSON is the stream`() async throws {
+    let bridge = try FakeBridge(in: folder) { request, send in
+      send(FakeBridge.response(request))
+      send(#"{"type":"event","event":"turn_start","timestamp":"t","data":{}}"#)
+      send("")
+    }
+    let command = try await run("tail", "--json")
+    #expect(command.exit == .exited(1) && command.errors.isEmpty)
+    #expect(
+      command.output.dropFirst() == [
+        #"{"type":"event","event":"turn_start","timestamp":"t","data":{}}"#,
+        #"{"error":"bridge-stream-closed","success":false,"type":"response"}"#,
+      ])
+    #expect(bridge.requests.first?["type"] == "subscribe")
+  }
+
+  @Test func `wait asks again where no event tells that the session has become idle`() async throws {
+    let bridge = try FakeBridge(in: folder) { request, send in
+      let isFirst = request["id"]?.stringValue == "pi-bridge-1"
+      // Still at work when the end of its run is told, as an older pi is.
+      if isFirst { send(#"{"type":"event","event":"agent_end","timestamp":"t","data":{}}"#) }
+      send(FakeBridge.response(request, #"{"isIdle":\#(!isFirst)}"#))
+    }
+    let command = try await run("wait", "--timeout", "60", "--json")
+    #expect(command.exit == .exited(0), "\(command.errors)")
+    #expect(try json(command.output)["data"]?["isIdle"] == true)
+    #expect(bridge.requests.count == 2)
+  }
+
+  @Test func `wait ends where the session refuses to tell its state`() async throws {
+    let bridge = try answering(success: false)
+    let command = try await run("wait")
+    #expect(command.exit == .exited(1))
+    #expect(command.errors == ["no"])
+    #expect(bridge.requests.count == 1)
+  }
+
   @Test func `wait returns at the end of the run`() async throws {
     let bridge = try FakeBridge(in: folder) { request, send in
       let isFirst = request["id"]?.stringValue == "pi-bridge-1"
@@ -204,27 +336,66 @@ import Testing
     }
     let command = try await run("wait", "--timeout", "0.2")
     #expect(command.exit == .exited(1))
-    #expect(command.errors == ["the agent is still at work after 0 s"])
+    #expect(command.errors == ["the agent is still at work after 0.2 s"])
     #expect(bridge.requests.count == 1)
   }
 
-  @Test func `tail shows text and tools without control sequences`() async throws {
-    let bridge = try FakeBridge(in: folder) { request, send in
+  /// A session at work, which ends.
+  private func working(_ events: [(String, String)]) throws -> FakeBridge {
+    try FakeBridge(in: folder) { request, send in
       send(FakeBridge.response(request, #"{"sessionName":"web","cwd":"/a","isIdle":true}"#))
-      let events = [
-        ("input", #"{"textPreview":"go","textBytes":2}"#),
-        ("message_update", #"{"type":"text_delta","deltaPreview":"Hel\u001b[2Jlo","deltaBytes":9}"#),
-        ("message_update", #"{"type":"text_delta","deltaPreview":" you","deltaBytes":4}"#),
-        ("tool_execution_start", #"{"toolName":"bash","argsPreview":"{}"}"#),
-        ("tool_execution_end", #"{"toolName":"bash","isError":true}"#), ("agent_end", "{}"),
-      ]
       for (name, data) in events { send(#"{"type":"event","event":"\#(name)","timestamp":"t","data":\#(data)}"#) }
       send("")
     }
+  }
+
+  @Test func `tail shows text and tools without control sequences`() async throws {
+    let bridge = try working([
+      ("input", #"{"textPreview":"go","textBytes":2}"#),
+      ("message_update", #"{"type":"text_delta","deltaPreview":"Hel\u001b[2Jlo","deltaBytes":9}"#),
+      ("message_update", #"{"type":"text_delta","deltaPreview":" you","deltaBytes":4}"#),
+      ("tool_execution_start", #"{"toolName":"bash","argsPreview":"{}"}"#),
+      ("tool_execution_end", #"{"toolName":"bash","isError":true}"#), ("agent_end", "{}"),
+    ])
     let command = try await run("tail")
     #expect(
       command.output == ["● web /a · idle", "▶ go", "Hel[2Jlo you", "⚙ bash {}", "✗ bash", "■ done"])
     #expect(command.errors == ["The session is gone."])
+    #expect(!bridge.requests.isEmpty)
+  }
+
+  @Test func `tail shows questions with their answers, also those that come before its state`() async throws {
+    let question = #"{"question":"Push?","options":[{"label":"Yes"},{"label":"No"}]}"#
+    let bridge = try FakeBridge(in: folder) { request, send in
+      func tell(_ data: String) {
+        send(#"{"type":"event","event":"question","timestamp":"t","data":\#(data)}"#)
+      }
+      tell(#"{"action":"asked","requestId":"q1","questions":[\#(question)]}"#)
+      send(FakeBridge.response(request, #"{"sessionName":"web"}"#))
+      tell(#"{"action":"answered","requestId":"q1","answer":"yes","by":"Ann"}"#)
+      tell(#"{"action":"withdrawn","requestId":"q2","reason":"the agent has ended"}"#)
+      tell(#"{"action":"opened","request":{"id":"q3","questions":[\#(question)]}}"#)
+      send("")
+    }
+    #expect(
+      try await run("tail").output == [
+        "● web ", "? Push? [Yes | No] (q1)", "? answered: yes by Ann (q1)",
+        "? withdrawn: the agent has ended (q2)", "? Push? [Yes | No] (q3)",
+      ])
+    #expect(bridge.requests.count == 1)
+  }
+
+  @Test(arguments: [([:], true), (["NO_COLOR": "1"], false)] as [([String: String], Bool)])
+  func `tail is coloured on a terminal unless a person wants no colours`(
+    environment: [String: String], isColoured: Bool
+  ) async throws {
+    let bridge = try working([("tool_execution_end", #"{"toolName":"bash","isError":false}"#)])
+    let onTerminal = "import pty, sys; pty.spawn(sys.argv[1:])"
+    let command = try await Command.run(
+      "/usr/bin/env", ["python3", "-c", onTerminal, Built.executable("pi-bridge"), "tail"],
+      environment: environment.merging(
+        ["PI_BRIDGE_DIR": folder.path, "PATH": "/usr/local/bin:/usr/bin:/bin"]) { given, _ in given })
+    #expect(command.output.contains(isColoured ? "\u{1B}[32m✓ bash\u{1B}[0m" : "✓ bash"), "\(command.output)")
     #expect(!bridge.requests.isEmpty)
   }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -34,12 +35,17 @@ int relay_listen_unix(const char *path) {
     return fd;
 }
 
-int relay_connect_unix(const char *path) {
+int relay_connect_unix(const char *path) { return relay_connect_unix_within(path, 0); }
+
+int relay_connect_unix_within(const char *path, int milliseconds) {
     struct sockaddr_un address;
     int error = fill_address(&address, path);
     if (error) return -error;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -errno;
+    // Bounds connect, too: it waits while the listener's queue is full.
+    struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
         error = errno;
         close(fd);

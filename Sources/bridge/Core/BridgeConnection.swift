@@ -12,9 +12,10 @@ package final class BridgeConnection {
   /// A line of a bridge is far shorter; more without a newline is no bridge.
   private static let maximumLineBytes = 64 << 20
 
-  /// - Throws: `BridgeError` when nothing listens there.
-  package init(to path: String) throws(BridgeError) {
-    let result = relay_connect_unix(path)
+  /// - Throws: `BridgeError` when nothing listens there, or nothing accepts in time.
+  package init(to path: String, until deadline: ContinuousClock.Instant) throws(BridgeError) {
+    let result = relay_connect_unix_within(path, Self.milliseconds(until: deadline))
+    guard result != -EAGAIN else { throw .timedOut }
     guard result >= 0 else {
       throw BridgeError(
         "\(path): \(Self.words(-result)). Use `pi-bridge list` to see the sessions that can be reached.")
@@ -27,8 +28,7 @@ package final class BridgeConnection {
   deinit { _ = close(descriptor) }
 
   /// Sends one line.
-  package func send(_ line: [UInt8], within limit: Duration?) throws(BridgeError) {
-    let deadline = limit.map { ContinuousClock.now + $0 }
+  package func send(_ line: [UInt8], until deadline: ContinuousClock.Instant) throws(BridgeError) {
     let line = line + [UInt8(ascii: "\n")]
     var written = 0
     while written < line.count {
@@ -46,10 +46,9 @@ package final class BridgeConnection {
 
   /// Waits for the next line that is not empty.
   ///
-  /// - Parameter limit: `nil` waits without a limit.
+  /// - Parameter deadline: `nil` waits without a limit.
   /// - Returns: the line without its newline; `nil` when the bridge has closed the connection.
-  package func nextLine(within limit: Duration?) throws(BridgeError) -> [UInt8]? {
-    let deadline = limit.map { ContinuousClock.now + $0 }
+  package func nextLine(until deadline: ContinuousClock.Instant?) throws(BridgeError) -> [UInt8]? {
     while true {
       while let line = takeLine() { if !line.isEmpty { return line } }
       guard received.count < Self.maximumLineBytes else {
@@ -93,15 +92,18 @@ package final class BridgeConnection {
   private func wait(for events: Int16, until deadline: ContinuousClock.Instant?) throws(BridgeError) {
     while true {
       var entry = pollfd(fd: descriptor, events: events, revents: 0)
-      let left = deadline.map { $0 - .now }
-      let milliseconds = left.map {
-        max(0, $0.components.seconds * 1_000 + $0.components.attoseconds / 1_000_000_000_000_000)
-      }
-      let result = poll(&entry, 1, milliseconds.map { Int32(clamping: $0 + 1) } ?? -1)
+      let isOver = deadline.map { $0 <= .now } == true
+      let result = poll(&entry, 1, isOver ? 0 : deadline.map(Self.milliseconds(until:)) ?? -1)
       if result > 0 { return }
-      if result == 0, let left, left <= .zero { throw .timedOut }
+      if result == 0, isOver { throw .timedOut }
       if result < 0, errno != EINTR { throw BridgeError("poll: \(Self.words(errno))") }
     }
+  }
+
+  /// The time left, 1 at least.
+  private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
+    let left = max(.zero, deadline - .now).components
+    return Int32(clamping: left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000 + 1)
   }
 
   private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }

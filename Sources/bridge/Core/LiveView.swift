@@ -50,7 +50,7 @@ package struct LiveView {
     case "session_compact": return line("⟲ the conversation was compacted", .dim)
     case "bridge_emit": return line("✉ \(plain(data["message"]))", .cyan)
     case "bridge_pong": return line("◦ \(plain(data["text"]))", .dim)
-    case "relay_activity", "kendex_activity", "vstack_activity":
+    case "activity", "relay_activity", "kendex_activity", "vstack_activity":
       return line("• \(plain(data["summary"]))", data["severity"]?.stringValue == "error" ? .red : .dim)
     default: return ""
     }
@@ -73,15 +73,21 @@ package struct LiveView {
     return data["\(key)Bytes"]?.integerValue.map { $0 > shown ?? 0 } == true ? "…" : ""
   }
 
+  /// A question that is asked is shown whole, with a line for each of its parts; of its end, the outcome.
   private mutating func question(_ data: JSONValue) -> String {
-    guard data["action"]?.stringValue == "opened" else {
-      return line("? \(plain(data["action"])): \(plain(data["requestId"]))", .dim)
+    let id = plain(data["requestId"] ?? data["request"]?["id"])
+    // Another publisher of such events keeps the questions in a `request`.
+    guard let questions = (data["questions"] ?? data["request"]?["questions"])?.arrayValue, !questions.isEmpty else {
+      let outcome = [data["action"], data["answer"] ?? data["reason"]].map { plain($0) }.filter { !$0.isEmpty }
+      let person = data["by"].map { " by \(plain($0))" } ?? ""
+      return line("? \(outcome.joined(separator: ": "))\(person)", .dim, " (\(id))")
     }
-    let questions = data["request"]?["questions"]?.arrayValue ?? []
-    let options = (questions.first?["options"]?.arrayValue ?? []).map { plain($0["label"]) }
-    return line(
-      "? \(plain(questions.first?["question"]))", .yellow,
-      " \(options.isEmpty ? "" : "[\(options.joined(separator: " | "))] ")(\(plain(data["requestId"])))")
+    return questions.map { question in
+      let options = (question["options"]?.arrayValue ?? []).map { plain($0["label"]) }
+      return line(
+        "? \(plain(question["question"]))", .yellow,
+        " \(options.isEmpty ? "" : "[\(options.joined(separator: " | "))] ")(\(id))")
+    }.joined()
   }
 
   // MARK: - Lines

@@ -19,6 +19,9 @@ enum StandardInput {
 enum StandardOutput {
   /// Writes at once: a person who watches a session must not wait for a buffer to fill.
   static func write(_ text: String) { writeAll(Array(text.utf8), to: STDOUT_FILENO) }
+
+  /// Writes a line as it came from a bridge.
+  static func write(line: [UInt8]) { writeAll(line + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
 }
 
 enum StandardError {

@@ -14,40 +14,54 @@ struct TargetOptions: ParsableArguments {
   @Option(help: "A part of the working directory.") var cwd: String?
   @Option(help: "The folder of the registry; PI_BRIDGE_DIR, or /tmp/pi-session-bridge-<uid>, if left out.")
   var bridgeDir: String?
-  @Option(help: "Seconds to wait for an answer.") var timeout: Double = 30
+  @Option(
+    help: "Seconds until the session must have been connected to and have answered; for `wait`, until it must be idle.")
+  var timeout: Double = 30
 
-  @Flag(help: "Prints JSON. Commands that have no other output accept it too.") var json = false
+  @Flag(help: "Prints JSON where there is other output: the state after `wait`, the events of `tail`, and every error.")
+  var json = false
 
   func validate() throws {
-    guard timeout > 0, timeout <= 86_400 else { throw ValidationError("--timeout: give 1 to 86400 seconds") }
+    guard timeout > 0, timeout <= 86_400 else {
+      throw ValidationError("--timeout: give more than 0 and at most 86400 seconds")
+    }
   }
 
   var directory: BridgeDirectory {
     BridgeDirectory(chosen: bridgeDir, environment: ProcessInfo.processInfo.environment)
   }
 
-  func connect() throws(BridgeError) -> BridgeConversation {
-    try BridgeConversation(with: path(), answersWithin: .seconds(timeout))
+  /// - Returns: the conversation, and the time at which `--timeout` is over.
+  func connect() throws -> (BridgeConversation, deadline: ContinuousClock.Instant) {
+    let deadline = ContinuousClock.now + .seconds(timeout)
+    return (try BridgeConversation(with: path(), until: deadline), deadline)
   }
 
-  private func path() throws(BridgeError) -> String {
+  private func path() throws -> String {
     let target = BridgeTarget(pid: pid, socket: socket, session: session, name: name, directory: cwd)
     switch target.choose(among: socket == nil ? try directory.listings() : []) {
     case .one(let path): return path
     case .none: throw BridgeError("No matching active pi session bridge. Use `pi-bridge list`.")
-    case .several(let listings):
-      print(BridgeTable.text(of: listings))
-      throw BridgeError("Multiple matching pi session bridges. Add --pid, --session, --name, or --socket.")
+    case .several(let listings): throw SeveralBridges(listings: listings)
     }
   }
 
   /// Sends one request, prints its answer, and ends with 1 where it is a refusal.
   func exchange(_ request: [String: JSONValue]) throws {
-    var conversation = try connect()
-    let answer = try conversation.ask(.object(request))
+    var (conversation, deadline) = try connect()
+    let answer = try conversation.ask(.object(request), until: deadline)
     print(String(decoding: prettyJSON(answer), as: UTF8.self))
     let isSuccess = try JSONCoding.decode(JSONValue.self, from: answer)["success"]?.boolValue == true
     if !isSuccess { throw ExitCode(1) }
+  }
+}
+
+/// The target's words fit several bridges.
+struct SeveralBridges: Error, CustomStringConvertible {
+  let listings: [BridgeListing]
+
+  var description: String {
+    "Multiple matching pi session bridges. Add --pid, --session, --name, or --socket."
   }
 }
 

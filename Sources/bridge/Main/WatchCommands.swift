@@ -11,16 +11,10 @@ extension PiBridge {
     @OptionGroup var target: TargetOptions
 
     func run() throws {
-      var conversation = try target.connect()
-      conversation.onEvent = { value in
-        var line: [UInt8] = []
-        value.write(to: &line, sorted: true)
-        StandardOutput.write(String(decoding: line, as: UTF8.self) + "\n")
-      }
-      _ = try conversation.ask(.object(["type": .string("subscribe"), "enabled": .bool(true)]))
-      while let line = try conversation.next(within: nil) {
-        StandardOutput.write(String(decoding: line, as: UTF8.self) + "\n")
-      }
+      var (conversation, deadline) = try target.connect()
+      conversation.onEvent = { _, line in StandardOutput.write(line: line) }
+      _ = try conversation.ask(.object(["type": .string("subscribe"), "enabled": .bool(true)]), until: deadline)
+      while let line = try conversation.next(until: nil) { StandardOutput.write(line: line) }
       throw BridgeError("bridge-stream-closed")
     }
   }
@@ -35,12 +29,16 @@ extension PiBridge {
         stream.target = target
         return try stream.run()
       }
-      var conversation = try target.connect()
+      var (conversation, deadline) = try target.connect()
+      // Shown behind the state: what the session does meanwhile.
+      var meanwhile: [JSONValue] = []
+      conversation.onEvent = { value, _ in meanwhile.append(value) }
       var view = LiveView(isColoured: isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil)
       let state = try JSONCoding.decode(
-        JSONValue.self, from: try conversation.ask(.object(["type": .string("get_state")])))
+        JSONValue.self, from: try conversation.ask(.object(["type": .string("get_state")]), until: deadline))
       show(view.greeting(state["data"] ?? .null))
-      while let line = try conversation.next(within: nil) {
+      for value in meanwhile { show(view.text(for: value)) }
+      while let line = try conversation.next(until: nil) {
         guard let value = try? JSONCoding.decode(JSONValue.self, from: line) else { continue }
         show(view.text(for: value))
       }
@@ -57,33 +55,47 @@ extension PiBridge {
       abstract: "Returns when the agent is idle; fails when --timeout is over before.")
     @OptionGroup var target: TargetOptions
 
+    /// No event tells that a session has become idle: its state is asked for again after this time.
+    private static let interval: Duration = .milliseconds(500)
+
     func run() throws {
-      var conversation = try target.connect()
-      let deadline = ContinuousClock.now + .seconds(target.timeout)
+      var (conversation, deadline) = try target.connect()
       while true {
-        let answer = try conversation.ask(.object(["type": .string("get_state")]))
-        let state = try JSONCoding.decode(JSONValue.self, from: answer)["data"]
-        if state?["isIdle"]?.boolValue == true, state?["hasPendingMessages"]?.boolValue != true {
+        let answer = try conversation.ask(.object(["type": .string("get_state")]), until: deadline)
+        let response = try JSONCoding.decode(JSONValue.self, from: answer)
+        guard let state = response["data"] else {
+          throw BridgeError(response["error"]?.stringValue ?? "the session does not tell its state")
+        }
+        if state["isIdle"]?.boolValue == true, state["hasPendingMessages"]?.boolValue != true {
           if target.json { print(String(decoding: prettyJSON(answer), as: UTF8.self)) }
           return
         }
-        do {
-          try waitForEnd(of: &conversation, until: deadline)
-        } catch let error as BridgeError where error == .timedOut {
-          throw BridgeError("the agent is still at work after \(Int(target.timeout)) s")
+        try waitForEnd(of: conversation, until: min(deadline, .now + Self.interval))
+        guard .now < deadline else {
+          throw BridgeError("the agent is still at work after \(target.timeout.formatted) s")
         }
       }
     }
 
-    /// An agent becomes idle with the end of a run or of a compaction, and with nothing else.
-    private func waitForEnd(of conversation: inout BridgeConversation, until deadline: ContinuousClock.Instant) throws {
+    /// Returns when the state may be another: at the end of a run or a compaction, and in the end anyway. An older pi's run
+    /// may go on behind its end, and the message of another may be about to begin one.
+    private func waitForEnd(of conversation: BridgeConversation, until deadline: ContinuousClock.Instant) throws {
       let ends: Set = ["agent_end", "agent_settled", "session_compact", "compaction_end"]
-      while true {
-        let left = max(.zero, deadline - .now)
-        guard let line = try conversation.next(within: left) else { throw BridgeError("the session is gone") }
-        let value = try? JSONCoding.decode(JSONValue.self, from: line)
-        if let event = value?["event"]?.stringValue, ends.contains(event) { return }
+      do throws(BridgeError) {
+        while let line = try conversation.next(until: deadline) {
+          let value = try? JSONCoding.decode(JSONValue.self, from: line)
+          if let event = value?["event"]?.stringValue, ends.contains(event) { return }
+        }
+      } catch {
+        if error == .timedOut { return }
+        throw error
       }
+      throw BridgeError("the session is gone")
     }
   }
+}
+
+extension Double {
+  /// Seconds as a person writes them.
+  fileprivate var formatted: String { self == rounded() ? "\(Int(self))" : "\(self)" }
 }

@@ -53,6 +53,10 @@ int relay_listen_unix(const char *path);
 /// Connects to a Unix socket. Returns the descriptor, or -errno.
 int relay_connect_unix(const char *path);
 
+/// Connects to a Unix socket, whose listener may be slow to accept; 0 waits without a limit. Returns the descriptor, or
+/// -errno (-EAGAIN: the time is over).
+int relay_connect_unix_within(const char *path, int milliseconds);
+
 /// The next waiting connection, or -errno (-EAGAIN: none).
 int relay_accept(int listener);
 
