@@ -6,7 +6,7 @@ internal import Conversations
 package import Logging
 internal import MessageDelivery
 package import PluginRuntime
-package import ProgramSessions
+internal import ProgramSessions
 package import RelayConcurrency
 package import RelayConfig
 package import RelayHome
@@ -78,10 +78,7 @@ package final class Router: PluginEventHandler {
   private let taskScope: TaskScope
   /// Decides about tool calls.
   package let approvals: ApprovalDesk
-  private let checkpoints: StreamCheckpoints
-  private let subscriptions: SessionSubscriptions
-  private let directory: ConversationDirectory
-  private let bindings: SessionBindings
+  private let conversationRouting: ConversationRouting
   private let gate: InboundGate
   private let prompts: PromptRouter
   private let requests: PluginRequests
@@ -91,14 +88,8 @@ package final class Router: PluginEventHandler {
   private let terminals: DetachedTerminals
   private let unseen: UnseenEvents
   private let snapshots: RoutingSnapshots
-  private let programs: ProgramMessages
-  private let programRecovery: ProgramRecovery
-  /// For programs that are no messengers.
-  package let commands: SessionCommands
-  /// The sessions whose agents people run in terminals.
-  package let attachments: AttachedSessions
-  /// The way from an agent to the person whose message it works on.
-  package let requesters: RequesterChannel
+  /// For what is no messenger.
+  package let programs: ProgramRouting
 
   package init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
@@ -106,16 +97,10 @@ package final class Router: PluginEventHandler {
     let (redaction, logger) = (dependencies.redaction, dependencies.logger)
     let questions = QuestionRegistry()
     taskScope = TaskScope(executor: globalConcurrentExecutor, starter: EventLoop.shared)
-    checkpoints = StreamCheckpoints(folder: dependencies.home.streams, logger: logger)
     let admission = AdmissionController(dependencies.assistant.settings, timeSource, logger: logger)
-    directory = ConversationDirectory(
-      store: store, services: dependencies.services, timeSource: timeSource, deliveries: dependencies.deliveries,
-      redaction: redaction, checkpoints: checkpoints, taskScope: taskScope, logger: logger)
-    subscriptions = SessionSubscriptions(questions: questions, timeSource: timeSource) { [directory] in
-      directory.post($0, to: $1)
-    }
-    bindings = SessionBindings(
-      store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, logger: logger)
+    conversationRouting = ConversationRouting(dependencies, questions: questions, taskScope: taskScope)
+    let (directory, subscriptions) = (conversationRouting.directory, conversationRouting.subscriptions)
+    let bindings = conversationRouting.bindings
     approvals = ApprovalDesk(
       settings: dependencies.approvals, sessions: sessions, store: store, timeSource: timeSource,
       redaction: Redactor([Redactor.builtInName] + dependencies.deliveries.redact), logger: logger,
@@ -133,22 +118,12 @@ package final class Router: PluginEventHandler {
     let dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
       subscriptions: subscriptions, questions: questions, approvals: approvals, logger: logger)
-    let (programGate, files) = (ProgramGate(), ProgramFiles(home: dependencies.home))
-    programs = ProgramMessages(
-      store: store, prompts: prompts, isDraining: { [gate] in gate.isDraining }, files: files, logger: logger)
-    programRecovery = ProgramRecovery(
-      store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, prompts: prompts,
-      messages: programs, files: files, redaction: redaction, logger: logger)
-    commands = SessionCommands(
-      sessions: sessions, bindings: bindings, subscriptions: subscriptions, questions: questions, prompts: prompts,
-      messages: programs, gate: programGate, taskScope: taskScope, timeSource: timeSource)
-    attachments = AttachedSessions(
-      store: store, sessions: sessions, bindings: bindings, directory: directory, prompts: prompts, logger: logger)
-    requesters = RequesterChannel(
-      store: store, sessions: sessions, bindings: bindings, directory: directory, threads: threads, logger: logger)
+    programs = ProgramRouting(
+      dependencies, conversationRouting, prompts: prompts, threads: threads, questions: questions,
+      taskScope: taskScope, isDraining: { [gate] in gate.isDraining })
     recovery = RecoveryCoordinator(
       store: store, sessions: sessions, directory: directory, bindings: bindings, dispatcher: dispatcher,
-      programs: programRecovery, redaction: redaction, logger: logger)
+      programs: programs.recovery, redaction: redaction, logger: logger)
     presence = PresenceTracker(
       sessions: sessions, directory: directory, subscriptions: subscriptions, redaction: redaction, logger: logger)
     scheduler = AssistantScheduler(
@@ -164,7 +139,7 @@ package final class Router: PluginEventHandler {
       store: store, sessions: sessions, directory: directory, questions: questions, logger: logger)
     snapshots = RoutingSnapshots(
       gate: gate, directory: directory, subscriptions: subscriptions, questions: questions, recovery: recovery,
-      programs: programGate)
+      programs: programs.gate)
     directory.onArrival { [dispatcher, recovery] arrival, key in
       await dispatcher.process(arrival, key) { await recovery.process($0, $1, $2) }
     }
@@ -181,9 +156,9 @@ package final class Router: PluginEventHandler {
     for instance in try await store.instances() {
       keys.formUnion(try await store.unfinishedOutbound(of: instance).map(\.record.key))
     }
-    checkpoints.sweep(keeping: keys)
+    conversationRouting.checkpoints.sweep(keeping: keys)
     terminals.expectAll(among: try await store.instances())
-    try await programRecovery.sweepFiles()
+    try await programs.recovery.sweepFiles()
   }
 
   /// Continues the messages of programs; after the sessions have continued.
@@ -191,15 +166,16 @@ package final class Router: PluginEventHandler {
 
   /// Runs conversations until `stop`.
   package func run() async {
+    let subscriptions = conversationRouting.subscriptions
     subscriptions.whenEndedUnseen { [taskScope, unseen, programs] end, how in
       // At once: the daemon may be about to close the store.
-      if end.key.conversation.isProgram { return programs.ended(end) }
+      if end.key.conversation.isProgram { return programs.messages.ended(end) }
       taskScope.add { await unseen.ended(end, how) }
     }
     subscriptions.whenAskedUnseen { [taskScope, unseen] record, key in
       taskScope.add { await unseen.asked(record, key) }
     }
-    bindings.whenTurned { [approvals] in await approvals.conversationTurned($0, to: $1) }
+    conversationRouting.bindings.whenTurned { [approvals] in await approvals.conversationTurned($0, to: $1) }
     taskScope.add { [approvals] in await approvals.endEarlierApprovals() }
     subscriptions.whenChanged { [weak presence] in presence?.scheduleUpdate() }
     await taskScope.run()
@@ -210,7 +186,7 @@ package final class Router: PluginEventHandler {
 
   /// Says in every conversation that something has concerned since this daemon began that it ends.
   package func tellOfStop() {
-    for context in directory.all.values {
+    for context in conversationRouting.directory.all.values {
       context.output.post(
         .say("⏹ pi-relayd is stopping. Waiting messages continue at its next start.", .notice, buttons: nil))
     }
@@ -218,14 +194,14 @@ package final class Router: PluginEventHandler {
 
   /// Waits until everything has been said, for as long as `limit`. Of the rest the next daemon finds what is recorded.
   package func flush(within limit: Duration) async {
-    guard await !directory.flush(within: limit) else { return }
+    guard await !conversationRouting.directory.flush(within: limit) else { return }
     dependencies.logger.warning(
       "not everything could be sent within \(limit.forPeople); the next start sends the part that is recorded")
   }
 
   package func stop() {
     taskScope.close()
-    directory.stop()
+    conversationRouting.directory.stop()
   }
 
   /// The work that the next daemon finds, in words: a line for each instance that has some.
@@ -236,7 +212,7 @@ package final class Router: PluginEventHandler {
   package func connected(_ link: PluginConnection) async {
     await dependencies.services.connected(link)
     guard link.isMessenger else { return }
-    directory.connected(link)
+    conversationRouting.directory.connected(link)
     let logger = dependencies.logger.with("instance", link.name)
     if !link.isLocal, link.messenger?.access.admitsNobody == true {
       logger.warning("it admits nobody: list people under auth.users in relay.yaml")
@@ -245,7 +221,8 @@ package final class Router: PluginEventHandler {
     }
     if link.messenger?.conversations.values.contains(where: { $0.use == .assistant }) == true {
       let host = RoutingForAssistant(
-        store: dependencies.store, directory: directory, bindings: bindings, gate: gate, recovery: recovery,
+        store: dependencies.store, directory: conversationRouting.directory,
+        bindings: conversationRouting.bindings, gate: gate, recovery: recovery,
         owner: dependencies.assistant.settings.owner, logger: dependencies.logger)
       await scheduler.begin(for: host, in: taskScope)
     }
@@ -263,7 +240,7 @@ package final class Router: PluginEventHandler {
 
   package func disconnected(_ link: PluginConnection) async {
     await dependencies.services.disconnected(link)
-    directory.disconnected(link)
+    conversationRouting.directory.disconnected(link)
     if link.isLocal { terminals.expect([link.name]) }
   }
 
@@ -290,7 +267,7 @@ package final class Router: PluginEventHandler {
             ConversationStatus(
               instance: instance, conversation: binding.key.conversation, kind: binding.conversation.kind.rawValue,
               title: binding.conversation.title.map { TextSanitizer.line($0) }, session: await session.status().name,
-              isConnected: directory.link(instance) != nil))
+              isConnected: conversationRouting.directory.link(instance) != nil))
         }
       }
       return (result, [])
@@ -299,7 +276,9 @@ package final class Router: PluginEventHandler {
     }
   }
 
-  package func attachedTerminals() -> [String] { directory.links.filter(\.isLocal).map(\.name).sorted() }
+  package func attachedTerminals() -> [String] {
+    conversationRouting.directory.links.filter(\.isLocal).map(\.name).sorted()
+  }
 
   // MARK: - Upgrade
 

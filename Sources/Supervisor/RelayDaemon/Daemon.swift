@@ -133,8 +133,9 @@ package final class Daemon: Sendable {
     let upgrade = Locked<Upgrade?>(nil)
     let settingsChanged = Locked<(@Sendable () async -> Void)?>(nil)
     let extensions = AgentExtensions(
-      machine: config.machine.name ?? Self.hostName, sessions: sessions, commands: router.commands,
-      requesters: router.requesters, attachments: router.attachments, desk: router.approvals, store: store,
+      machine: config.machine.name ?? Self.hostName, sessions: sessions, commands: router.programs.commands,
+      requesters: router.programs.requesters, attachments: router.programs.attachments, desk: router.approvals,
+      store: store,
       daemonStatus: { await status.read() })
     let control = try ControlServer(
       home: home,
@@ -150,9 +151,9 @@ package final class Daemon: Sendable {
           guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
-        audience: router, sessions: router.commands, attachments: extensions, extensions: extensions,
+        audience: router, sessions: router.programs.commands, attachments: extensions, extensions: extensions,
         agents: {
-          await sessions.agentProcesses().merging(router.attachments.processes) { _, latest in latest }
+          await sessions.agentProcesses().merging(router.programs.attachments.processes) { _, latest in latest }
         }, agentsReachOthers: config.sessions.agentsReachOthers),
       marker: guardian.marker, clock: timeSource.clock, adopting: handover?.listener,
       logger: logger)

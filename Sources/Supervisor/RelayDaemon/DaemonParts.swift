@@ -85,7 +85,8 @@ struct DaemonParts: Sendable {
         approvals: config.approvals, redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
     bridges?.serve(
       BridgedSessions(
-        commands: router.commands, sessions: sessions, attachments: router.attachments, marker: guardian.marker))
+        commands: router.programs.commands, sessions: sessions, attachments: router.programs.attachments,
+        marker: guardian.marker))
     try await router.restore()
     if let handover = options.handover {
       try await router.adopt(handover.router, running: handover.sessions.messages)
