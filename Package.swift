@@ -78,6 +78,13 @@ let package = Package(
       path: "Sources/Supervisor/Approvals",
       swiftSettings: strict),
     .systemLibrary(
+      name: "CQREncode", path: "Sources/Supervisor/CQREncode", pkgConfig: "libqrencode",
+      providers: [.apt(["libqrencode-dev"])]),
+    // Codes that admit people, their throttle, what a pairing allows, and the picture of a code: pure values.
+    .target(
+      name: "Pairings", dependencies: ["CQREncode", "RelayModel", "RelayWire"], path: "Sources/Supervisor/Pairings",
+      swiftSettings: strict),
+    .systemLibrary(
       name: "CYAML", path: "Sources/Supervisor/CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(
       name: "CPCRE2", path: "Sources/Supervisor/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
@@ -161,7 +168,8 @@ let package = Package(
     .target(
       name: "SessionCatalog",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayLogging",
+        "AgentRuntime", "AgentSessions", "Pairings", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "RelayLogging",
         "RelayModel", "RelayStore", "RelayText", "RelayTransport", "SessionStates",
         .product(name: "Logging", package: "swift-log"),
       ], path: "Sources/Supervisor/SessionCatalog", swiftSettings: strict),
@@ -212,7 +220,8 @@ let package = Package(
     .target(
       name: "ChatCommands",
       dependencies: [
-        "AgentRuntime", "AgentSessions", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayModel",
+        "AgentRuntime", "AgentSessions", "Pairings", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig",
+        "RelayModel",
         "RelayText", "RelayWire", "SessionCatalog", "SessionStates", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Supervisor/ChatCommands", swiftSettings: strict),
@@ -228,7 +237,8 @@ let package = Package(
     .target(
       name: "ConversationSessions",
       dependencies: [
-        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "PiRPC",
+        "AgentSessions", "Assistant", "ChatCommands", "ContentServices", "Conversations", "MessageDelivery", "Pairings",
+        "PiRPC",
         "PluginRuntime", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
         "RelayTransport", "RelayWire", "SessionCatalog", "SessionStates",
         .product(name: "Logging", package: "swift-log"),
@@ -251,7 +261,7 @@ let package = Package(
       name: "MessageRouting",
       dependencies: [
         "AgentSessions", "Approvals", "Assistant", "ChatCommands", "ContentServices", "ConversationSessions",
-        "Conversations", "MessageDelivery", "PiRPC", "PluginRuntime", "ProgramSessions", "RelayConcurrency",
+        "Conversations", "MessageDelivery", "Pairings", "PiRPC", "PluginRuntime", "ProgramSessions", "RelayConcurrency",
         "RelayConfig", "RelayHome", "RelayJSON", "RelayLogging", "RelayModel", "RelayStore", "RelayText",
         "RelayTransport",
         "RelayWire", "SessionCatalog", "SessionStates", "ToolApprovals",
@@ -440,6 +450,8 @@ let package = Package(
         "RelayWire", "TestSupport", "pi-bridge",
       ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
+    .testTarget(
+      name: "PairingsTests", dependencies: ["Pairings", "RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
       name: "ApprovalsTests", dependencies: ["Approvals", "RelayJSON", "RelayModel", "RelayText", "RelayWire"],
       swiftSettings: strict

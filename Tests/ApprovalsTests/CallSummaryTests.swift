@@ -1,4 +1,5 @@
 import RelayJSON
+import RelayModel
 import RelayText
 import RelayWire
 import Testing

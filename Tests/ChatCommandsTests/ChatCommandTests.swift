@@ -43,6 +43,7 @@ private final class FakeContext: CommandContext {
   func create(_ request: NewSession) async -> Session { fatalError("no test of this context begins a session") }
   func bind(to session: Session) async {}
   func unbind() async {}
+  func endPairing(with session: Session) async -> Bool { false }
   func rename(_ session: Session, to name: String) async -> String { name }
   func use(model: String, in session: Session) async {}
   func close(_ session: Session) async {}

@@ -24,6 +24,52 @@ struct RecordingRouter: PluginEventHandler {
   func mayEnd(_ link: PluginConnection, wake: @escaping @Sendable () -> Void) async -> Bool { false }
 }
 
+/// Pairings that note what is asked of them. A step never comes.
+final class RecordingPairing: PairingService {
+  let asked = Locked<[String]>([])
+  /// Pairings whose caller has gone.
+  let takenBack = Mailbox<String>()
+
+  private func note(_ text: String) { asked.withLock { $0.append(text) } }
+
+  func begin(messenger: String, session: String?, label: String?) async throws(WireError) -> PairingOffer {
+    note("begin \(messenger) \(session ?? "-") \(label ?? "-")")
+    return PairingOffer(
+      pairing: "p1", messenger: messenger, code: "123-456", link: nil, lines: [], expiresInSeconds: 300)
+  }
+
+  func step(of pairing: String) async throws(WireError) -> PairingStep {
+    note("wait \(pairing)")
+    _ = await Mailbox<Void>().next()
+    takenBack.post(pairing)
+    throw WireError(.unavailable, "taken back")
+  }
+
+  func decide(_ decision: PairingDecision, on pairing: String) async throws(WireError) -> String {
+    note("decide \(decision.rawValue) \(pairing)")
+    return "done"
+  }
+
+  var active: [Pairing] {
+    ["s1", "s2"].map {
+      Pairing(
+        id: $0, conversation: ConversationKey(instance: "m/default", conversation: "dm"), person: "u", name: "Ann",
+        session: $0, createdAt: 1)
+    }
+  }
+
+  var trusted: [TrustedPerson] { [] }
+
+  func revoke(session: String?, messenger: String?, user: String?) async throws(WireError) -> [Pairing] {
+    note("revoke \(session ?? "-") \(messenger ?? "-") \(user ?? "-")")
+    return []
+  }
+
+  func untrust(_ person: String, on messenger: String) async throws(WireError) {
+    note("untrust \(person) \(messenger)")
+  }
+}
+
 /// Two sessions that note what is asked of them.
 final class RecordingSessions: SessionService {
   /// Events that the test makes.
@@ -181,6 +227,7 @@ final class RecordingExtensions: SessionAttachments, ExtensionHost {
 final class ControlStage: Sendable {
   let router = RecordingRouter()
   let sessions = RecordingSessions()
+  let pairing = RecordingPairing()
   let extensions = RecordingExtensions()
   let stops = Mailbox<Void>()
   let agents = Locked<[Int32: String]>([:])
@@ -206,7 +253,7 @@ final class ControlStage: Sendable {
         plugin: { name, change in name == "discord" ? nil : "there is no plugin \(name) to \(change)" },
         revokeGrant: { "there is no grant \($0)" }, reload: { ["line 3: no such setting"] },
         upgrade: { "\($0) is not executable" },
-        stop: { [stops] in stops.post(()) }, audience: router, sessions: sessions,
+        stop: { [stops] in stops.post(()) }, audience: router, sessions: sessions, pairing: pairing,
         attachments: extensions, extensions: extensions,
         agents: { [agents] in agents.withLock { $0 } }, agentsReachOthers: agentsReachOthers),
       marker: "PI_RELAY_TEST_MARKER=\(folder.path)", clock: clock,

@@ -2,6 +2,7 @@ import AgentExtension
 import Glibc
 import RelayConcurrency
 import RelayJSON
+import RelayModel
 import RelayTransport
 import RelayWire
 import TestSupport
@@ -60,6 +61,39 @@ import Testing
       await #expect(throws: ConnectionError.self) { try await agent.request(ExtensionSend(text: " "), within: nil) }
       #expect(stage.extensions.asked.withLock { $0 } == ["send s1 hi", "file s1 a.txt nil", "spawn s1 do"])
       agent.close()
+    }
+  }
+
+  @Test func `pi in a terminal pairs its own session, and a program that an agent has started pairs none`() async throws
+  {
+    try await ControlStage.running { stage in
+      stage.agents.withLock { $0 = [getpid(): "s1"] }
+      let agent = try stage.connect()
+      let refusal = await #expect(throws: ConnectionError.self) {
+        try await agent.request(PairingBeginRequest(messenger: "m"), within: nil)
+      }
+      #expect(refusal.map { "\($0)" }?.contains("only for pi in a terminal") == true)
+      for request in [PairingDecideRequest(pairing: "p1", decision: .once)] {
+        await #expect(throws: ConnectionError.self) { try await agent.request(request, within: nil) }
+      }
+      await #expect(throws: ConnectionError.self) { try await agent.request(PairingListRequest(), within: nil) }
+      agent.close()
+      #expect(stage.pairing.asked.withLock { $0 }.isEmpty)
+      stage.extensions.attachedProcesses.withLock { $0 = [getpid()] }
+      let pi = try stage.connect()
+      // Another session is not its to give.
+      let offer = try await pi.request(PairingBeginRequest(messenger: "m", session: "s2", name: "phone"), within: nil)
+      _ = try await pi.request(PairingRevokeRequest(), within: nil)
+      #expect(try await pi.request(PairingListRequest(), within: nil).pairings.map(\.session) == ["s1"])
+      let waiting = Task { try await pi.request(PairingWaitRequest(pairing: offer.pairing), within: nil) }
+      // It holds up nothing else, and the end of the connection takes it back.
+      _ = try await pi.request(PairingDecideRequest(pairing: "p1", decision: .trust), within: nil)
+      pi.close()
+      #expect(await stage.pairing.takenBack.next() == "p1")
+      _ = await waiting.result
+      #expect(
+        Set(stage.pairing.asked.withLock { $0 })
+          == ["begin m s1 phone", "revoke s1 - -", "wait p1", "decide trust p1"])
     }
   }
 

@@ -51,6 +51,7 @@ private struct Block: Sendable {
     "pi-relayd setup irc": .cannotRun("it needs a server; IRCTests run it against ngircd"),
     "pi-relayd setup discord": .cannotRun("it needs a bot's token; DiscordSetupTests run it against a fake Discord"),
     "pi-relayd setup slack": .cannotRun("it needs an app's tokens; SlackInteractionTests run it against a fake Slack"),
+    "pi-relayd pair discord": .cannotRun("it waits for a person; PairingTests play the person"),
     "mkdir -p ~/.pi/agent/relay/plugins": .runs,
     "pi-relayd plugins check ./mine --config settings.json": .runs,
   ]

@@ -10,7 +10,8 @@ import Testing
     SessionListRequest.self, SessionStatusRequest.self, SessionQuestionsRequest.self, ProgramPrompt.self,
     SessionSteerRequest.self, SessionAbortRequest.self, SessionAnswerRequest.self, SessionCreateRequest.self,
     SessionRenameRequest.self, SessionModelRequest.self, SessionCompactRequest.self, SessionCloseRequest.self,
-    SessionSubscribeRequest.self, SessionUnsubscribeRequest.self,
+    SessionSubscribeRequest.self, SessionUnsubscribeRequest.self, PairingBeginRequest.self, PairingWaitRequest.self,
+    PairingDecideRequest.self, PairingListRequest.self, PairingRevokeRequest.self, PairingUntrustRequest.self,
   ]
 
   private func params<Request: WireRequest>(_ type: Request.Type, _ line: [UInt8]) throws -> JSONValue {

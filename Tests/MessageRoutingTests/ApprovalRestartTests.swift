@@ -113,7 +113,7 @@ import ToolApprovals
     let gate = InboundGate(
       store: store, directory: directory,
       subscriptions: SessionSubscriptions(questions: questions, timeSource: timeSource) { _, _ in },
-      questions: questions, timeSource: timeSource, logger: .lines { _ in })
+      questions: questions, people: PairedPeople(store: store), timeSource: timeSource, logger: .lines { _ in })
     let messenger = try PlayedMessenger()
     try await messenger.run { request in
       do { try gate.receive(request.params(MessageReceived.self), request, messenger.link) } catch {

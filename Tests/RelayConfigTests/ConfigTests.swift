@@ -298,4 +298,15 @@ private func complaints(_ text: String, environment: [String: String] = [:]) -> 
     let loaded = try load("messengers:\n  echo:\n    one:\n      speed:\n        low: 1\n")
     #expect(loaded.places["echo/one"]?["speed.low"] == "relay.yaml:5:14")
   }
+
+  @Test func `the time of a pairing's code has bounds`() throws {
+    func read(_ text: String) throws -> Config {
+      try ConfigReader(environment: [:]).read(Array(text.utf8), file: "relay.yaml").config
+    }
+    #expect(try read("pairing: {expirySeconds: 30}").pairing.expiry == .seconds(30))
+    for wrong in ["29", "3601", "soon"] {
+      #expect(throws: ConfigProblems.self) { try read("pairing: {expirySeconds: \(wrong)}") }
+    }
+    #expect(throws: ConfigProblems.self) { try read("pairing: {expiry: 60}") }
+  }
 }

@@ -151,6 +151,17 @@ import Testing
     #expect(try await store.persistentGrants(now: 0).isEmpty)
   }
 
+  @Test func `a database of version 13 is migrated`() async throws {
+    try make(
+      version: 13,
+      Self.firstRows + "UPDATE outbound SET isOpen = 1 WHERE key = 'k1'; UPDATE session SET isAttached = 1;")
+    try await expectEverything()
+    let store = try SQLiteStore(path: path)
+    #expect(try await store.sessions().map(\.isAttached) == [true])
+    #expect(try await store.pairings().isEmpty)
+    #expect(try await store.trustedPeople().isEmpty)
+  }
+
   @Test func `the key of an answer without its words is replaced by the words`() async throws {
     try make(
       version: 6,

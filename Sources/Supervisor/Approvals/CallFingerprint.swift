@@ -1,3 +1,5 @@
+internal import RelayModel
+
 /// Names a call that a rule has matched, so that the same call is recognised and nothing of its input is kept.
 package enum CallFingerprint {
   /// The category, the tool, the rule, and 24 hexadecimal digits over them, the directory and the call: a command to its

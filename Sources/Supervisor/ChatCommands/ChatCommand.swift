@@ -1,3 +1,4 @@
+package import Pairings
 package import RelayWire
 
 /// A command that people type in any messenger, or choose from its menu. `CommandRegistry.all` lists every one.
@@ -11,6 +12,8 @@ package protocol ChatCommand: Sendable {
   /// A few words for the help and the messengers' menus.
   var summary: String { get }
   var durability: CommandDurability { get }
+  /// The people who may use it.
+  var audience: CommandAudience { get }
   /// Indicates that `completions` has something to offer.
   var completesArguments: Bool { get }
 
@@ -30,6 +33,7 @@ extension ChatCommand {
   package var aliases: [String] { [] }
   package var arguments: String? { nil }
   package var durability: CommandDurability { .beforeRun }
+  package var audience: CommandAudience { .everybody }
   package var completesArguments: Bool { false }
   package func buttons(_ arguments: String, in context: any CommandContext) async -> [[Button]]? { nil }
   package func completions(in context: any CommandContext) async -> [String] { [] }
@@ -38,6 +42,22 @@ extension ChatCommand {
   var helpLine: String {
     let names = ([name] + aliases).map { "/\($0)" }.joined(separator: ", ")
     return names + (arguments.map { " \($0)" } ?? "") + " — \(summary)"
+  }
+}
+
+/// The people who may use a command, among those who are admitted.
+package enum CommandAudience: Sendable {
+  case everybody
+  /// People who may begin sessions: not those who were paired with sessions of others.
+  case beginners
+  /// People whom the configuration admits.
+  case configured
+
+  package func includes(_ rights: ConversationRights) -> Bool {
+    switch (self, rights) {
+    case (_, .configured), (.everybody, .paired), (.beginners, .paired(_, true)): true
+    default: false
+    }
   }
 }
 

@@ -30,6 +30,8 @@ package protocol CommandContext: Sendable {
   func create(_ request: NewSession) async -> Session
   func bind(to session: Session) async
   func unbind() async
+  /// Ends the pairing of this conversation with a session, where there is one, and tells the person.
+  func endPairing(with session: Session) async -> Bool
   /// - Returns: the name that it has now, with a number where another has the wanted one.
   func rename(_ session: Session, to name: String) async -> String
   func use(model: String, in session: Session) async

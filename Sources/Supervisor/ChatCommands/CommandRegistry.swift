@@ -5,6 +5,7 @@ package enum CommandRegistry {
   package static let all: [any ChatCommand] = [
     HelpCommand(), SessionsCommand(), UseCommand(), DisconnectCommand(), NewCommand(), SpawnCommand(), StatusCommand(),
     StopCommand(), SteerCommand(), FollowUpCommand(), CompactCommand(), ModelCommand(), NameCommand(), CloseCommand(),
+    PairCommand(),
   ]
 
   /// - Parameter name: a name or an alias, in any case.

@@ -9,6 +9,7 @@ package struct Config: Sendable, Equatable {
   package var sessions = Sessions()
   package var assistant = Assistant()
   package var approvals = Approvals()
+  package var pairing = Pairing()
   package var messengers: [Messenger] = []
   package var plugins: [String: Plugin] = [:]
   package var restart = Restart()
@@ -147,7 +148,20 @@ package struct Config: Sendable, Equatable {
 
     package init() {}
 
+    /// - Parameter roles: of the person, where the messenger tells them.
+    package func admits(_ person: String, roles: [String] = []) -> Bool {
+      everyone || users.contains(person) || !self.roles.isDisjoint(with: roles)
+    }
+
     package var admitsNobody: Bool { users.isEmpty && roles.isEmpty && !everyone }
+  }
+
+  package struct Pairing: Sendable, Equatable {
+    /// How long a code waits for a person.
+    package var expiry: Duration = .seconds(300)
+    static let expiries = 30...3_600
+
+    package init() {}
   }
 
   package struct Plugin: Sendable, Equatable {

@@ -94,6 +94,11 @@ package struct ConfigReader: Sendable {
     Self.readSessions(root.group("sessions"), &loaded.config)
     loaded.config.assistant = Config.Assistant(root.group("assistant"))
     loaded.config.approvals = Config.Approvals(root.group("approvals"), context)
+    let pairing = root.group("pairing")
+    if let value = pairing.integer("expirySeconds", in: Config.Pairing.expiries) {
+      loaded.config.pairing.expiry = .seconds(value)
+    }
+    pairing.refuseRest("pairing")
     Self.readRest(root, &loaded.config)
     let secrets = SecretReader(environment: environment, context: context)
     var reader = MessengerReader(secrets: secrets, context: context, defaults: root)
@@ -125,7 +130,8 @@ package struct ConfigReader: Sendable {
     _ root: SettingsReader, _ reader: inout MessengerReader, _ context: SettingsReader.Context
   ) {
     let sections = [
-      "machine", "pi", "sessions", "assistant", "approvals", "messengers", "plugins", "restart", "logging", "shutdown",
+      "machine", "pi", "sessions", "assistant", "approvals", "pairing", "messengers", "plugins", "restart", "logging",
+      "shutdown",
       "delivery", "auth", "channels", "storage", "bridge",
     ]
     for entry in root.rest where Spelling.nearest(to: entry.key, in: sections) == nil {

@@ -14,6 +14,7 @@ extension ControlServer {
     package let stop: @Sendable () -> Void
     package let audience: any PluginEventHandler
     package let sessions: any SessionService
+    package let pairing: any PairingService
     package let attachments: any SessionAttachments
     package let extensions: any ExtensionHost
     /// Processes of agents, with their sessions: their descendants may not command the daemon that supervises them.
@@ -30,6 +31,7 @@ extension ControlServer {
       stop: @escaping @Sendable () -> Void,
       audience: any PluginEventHandler,
       sessions: any SessionService,
+      pairing: any PairingService,
       attachments: any SessionAttachments,
       extensions: any ExtensionHost,
       agents: @escaping @Sendable () async -> [Int32: String],
@@ -43,6 +45,7 @@ extension ControlServer {
       self.stop = stop
       self.audience = audience
       self.sessions = sessions
+      self.pairing = pairing
       self.attachments = attachments
       self.extensions = extensions
       self.agents = agents

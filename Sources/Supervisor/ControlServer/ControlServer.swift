@@ -103,7 +103,7 @@ package final class ControlServer: Sendable {
     let number = connections.withLock { $0.add(peer) }
     let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
     connections.withLock { $0.clients[number] = client }
-    let approvals = WithdrawableRequests()
+    let waiting = WithdrawableRequests()
     let caller = client.agentSession.map { session in
       ExtensionCaller(
         session: session,
@@ -121,10 +121,12 @@ package final class ControlServer: Sendable {
           break
         }
         guard client.takes(request) else { continue }
-        if let caller, ExtensionRequests.methods.contains(request.method) {
+        if PairingRequests.methods.contains(request.method), client.isOwner || caller != nil {
+          answer(pairing: request, of: caller, waiting)
+        } else if let caller, ExtensionRequests.methods.contains(request.method) {
           // Before it is answered with the settings of now: a change that follows is told.
           if request.method == ExtensionHello.method { client.noteGreeting() }
-          answer(request, of: caller, approvals)
+          answer(request, of: caller, waiting)
         } else {
           await requests.answer(request, of: client)
         }
@@ -133,7 +135,7 @@ package final class ControlServer: Sendable {
       logger.notice("a control connection failed: \(error)")
     }
     client.close()
-    approvals.withdrawAll()
+    waiting.withdrawAll()
     connections.withLock { connections in
       connections.peers[number] = nil
       connections.clients[number] = nil
@@ -143,6 +145,17 @@ package final class ControlServer: Sendable {
   /// Tells the extensions of all agents settings that have changed.
   package func tell(_ settings: ExtensionSettings) {
     for client in connections.withLock({ Array($0.clients.values) }) { client.tell(settings) }
+  }
+
+  /// Answers a request about pairings beside those that follow, since one waits for a person.
+  private func answer(
+    pairing request: IncomingRequest, of caller: ExtensionCaller?, _ waiting: WithdrawableRequests
+  ) {
+    let answer: @Sendable () async -> Void = { [handlers] in
+      await PairingRequests(service: handlers.pairing, sessions: handlers.sessions).answer(request, of: caller)
+    }
+    let isWaiting = request.method == PairingWaitRequest.method
+    taskScope.add(isWaiting ? waiting.admit(request.id, answer) : answer)
   }
 
   /// Answers a request of an extension beside those that follow, since an approval waits for a person.

@@ -64,16 +64,20 @@ package final class ConversationDirectory: Sendable {
 
   package let taskScope: TaskScope
   private let output: OutputDependencies
+  private let mayReceive: @Sendable (ConversationKey, PluginConnection) -> Bool
   private let state = Locked(State())
 
+  /// - Parameter mayReceive: false where a conversation is to be shown nothing any more.
   package init(
     store: SQLiteStore, services: Services, timeSource: TimeSource, deliveries: Config.DeliverySettings,
-    redaction: Redactor, checkpoints: StreamCheckpoints, taskScope: TaskScope, logger: Logger
+    redaction: Redactor, checkpoints: StreamCheckpoints, taskScope: TaskScope, logger: Logger,
+    mayReceive: @escaping @Sendable (ConversationKey, PluginConnection) -> Bool = { _, _ in true }
   ) {
     output = OutputDependencies(
       store: store, services: services, timeSource: timeSource, deliveries: deliveries, redaction: redaction,
       checkpoints: checkpoints, logger: logger)
     self.taskScope = taskScope
+    self.mayReceive = mayReceive
   }
 
   /// Sets the receiver of arrivals; called once, before anything arrives.
@@ -208,10 +212,18 @@ package final class ConversationDirectory: Sendable {
 
   package func delivery(to key: ConversationKey) -> MessageSender { delivery(to: key, holder(key.instance)) }
 
-  private func delivery(to key: ConversationKey, _ holder: ConnectionSlot) -> MessageSender {
+  /// For answers to people who may be shown nothing else: that they are refused, or what became of a pairing.
+  package func deliveryOfRefusals(to key: ConversationKey) -> MessageSender {
+    delivery(to: key, holder(key.instance)) { _, _ in true }
+  }
+
+  private func delivery(
+    to key: ConversationKey, _ holder: ConnectionSlot,
+    mayReceive: (@Sendable (ConversationKey, PluginConnection) -> Bool)? = nil
+  ) -> MessageSender {
     MessageSender(
       conversation: key, holder: holder, store: output.store, timeSource: output.timeSource,
-      settings: output.deliveries, logger: output.logger)
+      settings: output.deliveries, logger: output.logger, mayReceive: mayReceive ?? self.mayReceive)
   }
 
   private func makeOutput(

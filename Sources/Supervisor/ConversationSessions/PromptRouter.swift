@@ -2,6 +2,7 @@ package import AgentSessions
 package import Assistant
 internal import ChatCommands
 package import Conversations
+internal import Pairings
 internal import PiRPC
 package import PluginRuntime
 internal import RelayConcurrency
@@ -173,14 +174,22 @@ package final class PromptRouter: Sendable {
   /// - Parameter meant: the session that an earlier daemon chose.
   private func chooseSession(for message: MessageReceived, _ link: PluginConnection, meant: String?) async -> Choice {
     let key = link.key(message.conversation)
-    if let meant, let session = await sessions.session(meant) { return .session(session) }
+    let rights = bindings.rights(of: key)
+    if let meant, await isPermitted(meant, to: key, rights), let session = await sessions.session(meant) {
+      return .session(session)
+    }
     if case .failure(let error) = await bindings.lookUp(key) { return .failed(error) }
-    if let bound = await bindings.session(of: key) {
+    if let id = await bindings.id(of: key), await isPermitted(id, to: key, rights),
+      let bound = await sessions.session(id)
+    {
       // A conversation that came back after a restart of its messenger watches again.
       await bindings.watch(bound.id, key)
       return .session(bound)
     }
-    let use = link.settings(of: message.conversation).use
+    if case .paired(_, false) = rights { return .noneChosen(hadOne: false) }
+    var use = link.settings(of: message.conversation).use
+    // The main session is everybody's.
+    if rights != .configured, use == .main { use = .own }
     let hadOne = await bindings.id(of: key) != nil
     if use == .control { return .noneChosen(hadOne: hadOne) }
     if hadOne {
@@ -194,6 +203,11 @@ package final class PromptRouter: Sendable {
       }
     await bindings.bind(key, to: session)
     return .session(session)
+  }
+
+  private func isPermitted(_ session: String, to key: ConversationKey, _ rights: ConversationRights) async -> Bool {
+    guard rights != .configured, let listing = await sessions.listing(session) else { return true }
+    return AddressableSessions.permits(listing, to: key, with: rights)
   }
 
   package func create(
@@ -249,6 +263,12 @@ package final class PromptRouter: Sendable {
       sessions: bindings.addressable(from: key).statuses(), beginsByWriting: false,
       current: bindings.listing(of: key)?.id, page: 1, limits: link.capabilities.buttons)
     let why = hadOne ? "The session you talked to no longer exists." : "You talk to no session yet."
+    if case .paired(_, false) = bindings.rights(of: key) {
+      return directory.endMessage(
+        MessageKey(conversation: key, id: message.id),
+        saying: "You talk to no session. Choose one with /use.\n\(menu.text)",
+        buttons: menu.buttons)
+    }
     let advice =
       menu.isEmpty
       ? menu.text : "Choose one with /sessions and write again, or begin one with /new.\n\(menu.text)"

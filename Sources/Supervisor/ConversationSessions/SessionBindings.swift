@@ -1,7 +1,10 @@
 package import AgentSessions
 internal import ChatCommands
 package import Conversations
+internal import FoundationEssentials
 package import Logging
+package import Pairings
+internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayConfig
 internal import RelayLogging
@@ -15,6 +18,7 @@ package final class SessionBindings: Sendable {
   private let store: SQLiteStore
   private let sessions: SessionRegistry
   private let directory: ConversationDirectory
+  private let people: PairedPeople
   private let subscriptions: SessionSubscriptions
   private let logger: Logger
   private let cache = BindingCache()
@@ -27,13 +31,13 @@ package final class SessionBindings: Sendable {
   package static let main = ConversationKey(instance: "main", conversation: "main")
 
   package init(
-    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory,
-    subscriptions: SessionSubscriptions,
-    logger: Logger
+    store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, people: PairedPeople,
+    subscriptions: SessionSubscriptions, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
     self.directory = directory
+    self.people = people
     self.subscriptions = subscriptions
     self.logger = logger
   }
@@ -91,7 +95,13 @@ package final class SessionBindings: Sendable {
 
   /// The sessions that the conversation may address.
   package func addressable(from key: ConversationKey) async -> AddressableSessions {
-    AddressableSessions(from: key, among: await sessions.all())
+    AddressableSessions(from: key, with: rights(of: key), among: await sessions.all())
+  }
+
+  /// While the messenger is away, only pairings count.
+  package func rights(of key: ConversationKey) -> ConversationRights {
+    let access = directory.link(key.instance)?.messenger?.access
+    return people.rights(in: key) { access?.admits($0) ?? false }
   }
 
   // MARK: - Changing
@@ -134,6 +144,7 @@ package final class SessionBindings: Sendable {
   ///
   /// - Parameter closer: the conversation that closed the session, which is not told.
   package func unbindAll(from session: Session, closedBy closer: ConversationKey? = nil) async {
+    await endPairings(with: session.id)
     let name = await session.name
     let others = subscriptions.forget(session.id).filter { $0 != closer }
     for key in others + (closer.map { [$0] } ?? []) { await storeNoSession(of: key, from: session.id) }
@@ -146,8 +157,32 @@ package final class SessionBindings: Sendable {
 
   /// Unbinds conversations from a closed session without telling them.
   package func unbind(_ conversations: [ConversationKey], from session: String) async {
+    await endPairings(with: session)
     _ = subscriptions.forget(session)
     for key in conversations { await storeNoSession(of: key, from: session) }
+  }
+
+  /// The session is closed, and nobody can be paired with it any more.
+  private func endPairings(with session: String) async {
+    let pairings = people.active.filter { $0.session == session }
+    guard !pairings.isEmpty else { return }
+    do {
+      try await people.end(pairings, as: .revoked)
+    } catch {
+      logger.with("session", session).error("the end of pairings with a closed session was not stored: \(error)")
+    }
+  }
+
+  /// The people who are paired with a session are paired with another in its place.
+  package func movePairings(from session: String, to successor: String) async throws {
+    let pairings = people.active.filter { $0.session == session }
+    guard !pairings.isEmpty else { return }
+    let successors = pairings.map { pairing in
+      var moved = pairing
+      (moved.id, moved.session) = (UUID().uuidString, successor)
+      return moved
+    }
+    try await people.end(pairings, as: .moved, successors: successors)
   }
 
   /// Forgets the bindings of an instance that will not be back.

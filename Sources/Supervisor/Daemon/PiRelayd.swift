@@ -16,6 +16,7 @@ internal import RelayHome
     subcommands: [
       Chat.self, Setup.self, Start.self, Stop.self, Restart.self, UpgradeCommand.self, UpgradeCheck.self, Reload.self,
       Status.self, Plugins.self, Sessions.self, Send.self, Abort.self, Answer.self, Watch.self, ApprovalsCommand.self,
+      Pair.self, Unpair.self, Trusted.self, Untrust.self,
       Logs.self, Backup.self, Restore.self,
       Doctor.self, ConfigCommand.self, InstallService.self,
     ])

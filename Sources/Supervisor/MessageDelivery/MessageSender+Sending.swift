@@ -121,6 +121,8 @@ extension MessageSender {
     let end = await attempts.run(attempt, key: key, lookUp: { await lookUp(key, after: last) }) { marked in
       guard let link = await holder.wait() else { return nil }
       last = link
+      // A question is taken back all the same.
+      guard closed != nil || mayReceive(conversation, link) else { return Self.revoked }
       if marked { willMark() }
       return await DeliveryAttempt.Answer { try await record.request.send(through: link, marked: marked) }
     }

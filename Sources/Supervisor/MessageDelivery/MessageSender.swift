@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 package import Logging
-internal import PluginRuntime
+package import PluginRuntime
 package import RelayConcurrency
 package import RelayConfig
 internal import RelayLogging
@@ -19,11 +19,14 @@ package struct MessageSender: Sendable {
   package let settings: Config.DeliverySettings
   /// Names the conversation on every line.
   package let logger: Logger
+  /// Asked right before each send: false where the conversation is to be shown nothing any more.
+  let mayReceive: @Sendable (ConversationKey, PluginConnection) -> Bool
   let attempts: AttemptRunner
 
   package init(
     conversation: ConversationKey, holder: ConnectionSlot, store: SQLiteStore, timeSource: TimeSource,
-    settings: Config.DeliverySettings, logger: Logger
+    settings: Config.DeliverySettings, logger: Logger,
+    mayReceive: @escaping @Sendable (ConversationKey, PluginConnection) -> Bool = { _, _ in true }
   ) {
     self.conversation = conversation
     self.holder = holder
@@ -31,8 +34,12 @@ package struct MessageSender: Sendable {
     self.timeSource = timeSource
     self.settings = settings
     self.logger = logger.with(conversation)
+    self.mayReceive = mayReceive
     attempts = AttemptRunner(store: store, timeSource: timeSource, maximumTries: settings.attempts)
   }
+
+  /// The answer to a send that is dropped.
+  static let revoked = DeliveryAttempt.Answer.refused("the pairing of the conversation was revoked")
 
   package static let repeatMark = "(possible repeat) "
 
@@ -105,6 +112,7 @@ package struct MessageSender: Sendable {
   /// - Returns: `nil` when the daemon ends, or the messenger is gone for good.
   package func edit(_ edit: MessageEdit) async -> (answer: DeliveryAttempt.Answer, isPutOff: Bool)? {
     guard let link = await holder.wait() else { return nil }
+    guard mayReceive(conversation, link) else { return (Self.revoked, false) }
     var isPutOff = false
     let answer = await DeliveryAttempt.Answer {
       let receipt = try await link.request(edit)
@@ -234,7 +242,9 @@ package struct MessageSender: Sendable {
   }
 
   package func typing(_ active: Bool) async {
-    guard let link = holder.current, link.capabilities.typing == true else { return }
+    guard let link = holder.current, link.capabilities.typing == true, !active || mayReceive(conversation, link) else {
+      return
+    }
     do {
       _ = try await link.request(TypingSet(conversation: conversation.conversation, active: active))
     } catch {

@@ -1,15 +1,27 @@
+internal import ConversationSessions
 internal import PluginRuntime
 internal import RelayConfig
 internal import RelayWire
+internal import SessionCatalog
 
 /// Decides who may do anything at all. Asked before any effect: message, command, button, completion.
 enum Authorisation {
+  /// People whom the configuration admits.
+  ///
   /// - Parameter link: the messenger it came through. A local terminal belongs to the user the daemon runs as.
   static func allows(_ sender: Sender, through link: PluginConnection) -> Bool {
     if link.isLocal { return true }
     guard sender.bot != true, let access = link.messenger?.access else { return false }
-    if access.everyone || access.users.contains(sender.id) { return true }
-    return !access.roles.isDisjoint(with: sender.roles ?? [])
+    return access.admits(sender.id, roles: sender.roles ?? [])
+  }
+
+  /// The same, and people who were paired in this private conversation.
+  static func allows(
+    _ sender: Sender, in conversation: Conversation, through link: PluginConnection, or people: PairedPeople
+  ) -> Bool {
+    if allows(sender, through: link) { return true }
+    guard sender.bot != true, link.messenger != nil, conversation.kind == .dm else { return false }
+    return people.admits(sender.id, in: link.key(conversation))
   }
 }
 

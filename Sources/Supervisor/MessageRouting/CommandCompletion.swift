@@ -6,14 +6,16 @@ internal import PluginRuntime
 internal import RelayConcurrency
 internal import RelayTransport
 internal import RelayWire
+internal import SessionCatalog
 
 /// Completes commands and their arguments while a person types them.
 struct CommandCompletion: Sendable {
   let dispatcher: MessageDispatcher
+  let people: PairedPeople
   let clock: any Clock<Duration>
 
   func answer(_ ask: CommandComplete, _ link: PluginConnection, _ request: IncomingRequest) async {
-    guard Authorisation.allows(ask.sender, through: link) else {
+    guard Authorisation.allows(ask.sender, in: ask.conversation, through: link, or: people) else {
       return request.reply(CommandComplete.Reply(completions: []))
     }
     request.reply(CommandComplete.Reply(completions: await completions(of: ask, link)))

@@ -1,6 +1,7 @@
 internal import AgentSessions
 internal import ChatCommands
 internal import ConversationSessions
+internal import Pairings
 internal import PluginRuntime
 internal import RelayConfig
 internal import RelayHome
@@ -63,7 +64,11 @@ struct CommandRun: CommandContext {
 
   /// Commands read directories, and a slow disk must not hold up the event loop.
   func carryOut() async -> String? {
-    await withTaskExecutorPreference(globalConcurrentExecutor) { await command.run(arguments, in: self) }
+    guard command.audience.includes(bindings.rights(of: key)) else {
+      return
+        "/\(command.name) is not for people who were paired with a session. /sessions lists those that you may use."
+    }
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { await command.run(arguments, in: self) }
   }
 
   /// The buttons of the menu that shows this command's answer.
@@ -94,6 +99,10 @@ struct CommandRun: CommandContext {
 
   func bind(to session: Session) async { await bindings.bind(key, to: session, because: messageKey) }
   func unbind() async { await bindings.unbind(key) }
+
+  func endPairing(with session: Session) async -> Bool {
+    await dispatcher.pairing.leave(session.id, in: key, asked: message)
+  }
 
   func rename(_ session: Session, to name: String) async -> String {
     await dispatcher.sessions.rename(session, to: name, from: key)

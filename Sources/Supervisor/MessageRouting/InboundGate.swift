@@ -13,6 +13,7 @@ internal import RelayStore
 internal import RelayText
 internal import RelayTransport
 internal import RelayWire
+internal import SessionCatalog
 
 /// The way in for messages, edits, deletions, commands and buttons: each is checked, authorised, stored and only then answered,
 /// and waits in its conversation.
@@ -28,6 +29,8 @@ final class InboundGate: Sendable {
   private let directory: ConversationDirectory
   private let subscriptions: SessionSubscriptions
   private let questions: QuestionRegistry
+  private let people: PairedPeople
+  private let pairing: PairingDesk?
   private let timeSource: TimeSource
   private let logger: Logger
   private let state = Locked(State())
@@ -38,13 +41,15 @@ final class InboundGate: Sendable {
 
   init(
     store: SQLiteStore, directory: ConversationDirectory, subscriptions: SessionSubscriptions,
-    questions: QuestionRegistry,
-    timeSource: TimeSource, logger: Logger
+    questions: QuestionRegistry, people: PairedPeople, pairing: PairingDesk? = nil, timeSource: TimeSource,
+    logger: Logger
   ) {
     self.store = store
     self.directory = directory
     self.subscriptions = subscriptions
     self.questions = questions
+    self.people = people
+    self.pairing = pairing
     self.timeSource = timeSource
     self.logger = logger
   }
@@ -75,7 +80,12 @@ final class InboundGate: Sendable {
     }
     try requireNoDraining()
     // Authorised before any effect, storing included: a stranger must not fill the disk either.
-    guard Authorisation.allows(message.sender, through: link) else {
+    let isAdmitted = allows(message.sender, in: message.conversation, link)
+    // The one thing that a stranger may do.
+    if pairing?.takes(message, link, isAdmitted: isAdmitted, isNative: isNative) == true {
+      return request.reply(MessageReceived.Reply(stored: isNative))
+    }
+    guard isAdmitted else {
       refuse(message.sender, message.conversation, link, isTold: !isNative)
       return request.reply(MessageReceived.Reply(stored: false, refused: true))
     }
@@ -124,7 +134,7 @@ final class InboundGate: Sendable {
   func receive(_ edit: MessageEdited, _ request: IncomingRequest, _ link: PluginConnection) async throws {
     try requireMessenger(link)
     try checkText(edit.text)
-    if Authorisation.allows(edit.sender, through: link) {
+    if allows(edit.sender, in: edit.conversation, link) {
       let key = link.key(edit.conversation)
       beginStoring()
       defer { endStoring() }
@@ -139,7 +149,7 @@ final class InboundGate: Sendable {
 
   func receive(_ deletion: MessageDeleted, _ request: IncomingRequest, _ link: PluginConnection) async throws {
     try requireMessenger(link)
-    if deletion.sender.map({ Authorisation.allows($0, through: link) }) ?? true {
+    if deletion.sender.map({ allows($0, in: deletion.conversation, link) }) ?? true {
       let key = link.key(deletion.conversation)
       beginStoring()
       defer { endStoring() }
@@ -153,7 +163,7 @@ final class InboundGate: Sendable {
 
   func receive(_ action: ActionInvoked, _ request: IncomingRequest, _ link: PluginConnection) async throws {
     try requireMessenger(link)
-    guard Authorisation.allows(action.sender, through: link) else {
+    guard allows(action.sender, in: action.conversation, link) else {
       refuse(action.sender, action.conversation, link, isTold: false)
       return request.reply(ActionInvoked.Reply(stored: false, refused: true))
     }
@@ -209,6 +219,10 @@ final class InboundGate: Sendable {
     }
   }
 
+  private func allows(_ sender: Sender, in conversation: Conversation, _ link: PluginConnection) -> Bool {
+    Authorisation.allows(sender, in: conversation, through: link, or: people)
+  }
+
   private func requireNoDraining() throws(WireError) {
     if isDraining { throw WireError(.busy, "shutting down; send it again to the next daemon") }
   }
@@ -228,7 +242,7 @@ final class InboundGate: Sendable {
     logger.with("instance", link.name).notice(
       "\(TextSanitizer.line(sender.name)) (id \(TextSanitizer.line(sender.id))) is not authorized")
     guard isTold, conversation.kind == .dm else { return }
-    let delivery = directory.delivery(to: link.key(conversation))
+    let delivery = directory.deliveryOfRefusals(to: link.key(conversation))
     directory.taskScope.add { _ = await delivery.send(delivery.compose("Not authorized.", role: .notice)) }
   }
 }

@@ -5,6 +5,7 @@ internal import ChatCommands
 internal import ConversationSessions
 internal import Conversations
 internal import Logging
+internal import Pairings
 internal import PiRPC
 internal import PluginRuntime
 internal import RelayConcurrency
@@ -29,12 +30,13 @@ final class MessageDispatcher: Sendable {
   private let questions: QuestionRegistry
   let threads: ThreadSessions
   private let approvals: ApprovalDesk
+  let pairing: PairingDesk
   let logger: Logger
 
   init(
     store: SQLiteStore, sessions: SessionRegistry, directory: ConversationDirectory, bindings: SessionBindings,
     prompts: PromptRouter, threads: ThreadSessions, subscriptions: SessionSubscriptions, questions: QuestionRegistry,
-    approvals: ApprovalDesk, logger: Logger
+    approvals: ApprovalDesk, pairing: PairingDesk, logger: Logger
   ) {
     self.store = store
     self.sessions = sessions
@@ -45,6 +47,7 @@ final class MessageDispatcher: Sendable {
     self.subscriptions = subscriptions
     self.questions = questions
     self.approvals = approvals
+    self.pairing = pairing
     self.logger = logger
   }
 
@@ -53,6 +56,8 @@ final class MessageDispatcher: Sendable {
     _ arrival: Arrival, _ key: ConversationKey,
     recovered: (UnfinishedMessage, PluginConnection, ConversationKey) async -> Void
   ) async {
+    // It was stored while the person was still admitted.
+    if bindings.rights(of: key) == .revoked, refuse(arrival, key) { return }
     switch arrival {
     case .message(let message, let link): await process(message, link)
     case .action(let action, let link): await process(action, link)
@@ -61,6 +66,19 @@ final class MessageDispatcher: Sendable {
     case .deletion(let deletion): await process(deletion, key)
     case .recovered(let unfinished, let link): await recovered(unfinished, link, key)
     }
+  }
+
+  /// - Returns: false for what ends in its own way.
+  private func refuse(_ arrival: Arrival, _ key: ConversationKey) -> Bool {
+    switch arrival {
+    case .message(let message, _), .finding(let message, _):
+      directory.endMessage(MessageKey(conversation: key, id: message.id), .refused)
+    case .action(let action, _):
+      directory.endMessage(MessageKey(conversation: key, id: MessageOrigin.action(action.id).id), .refused)
+    case .recovered: return false
+    case .edit, .deletion: break
+    }
+    return true
   }
 
   // MARK: - Messages

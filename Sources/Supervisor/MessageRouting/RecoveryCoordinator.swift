@@ -3,6 +3,7 @@ internal import ChatCommands
 internal import ConversationSessions
 internal import Conversations
 internal import Logging
+internal import Pairings
 internal import PluginRuntime
 internal import ProgramSessions
 internal import RelayConcurrency
@@ -105,7 +106,8 @@ actor RecoveryCoordinator {
   }
 
   private func watchAgain(_ binding: Binding) async {
-    guard let session = await sessions.listing(binding.session), AddressableSessions.permits(session, to: binding.key)
+    guard let session = await sessions.listing(binding.session),
+      AddressableSessions.permits(session, to: binding.key, with: bindings.rights(of: binding.key))
     else { return }
     await bindings.watch(session.id, binding.key)
   }
@@ -180,6 +182,8 @@ actor RecoveryCoordinator {
   private func routeAgain(_ unfinished: UnfinishedMessage, _ words: String, _ link: PluginConnection) async {
     let message = unfinished.stored.message
     let key = unfinished.stored.key
+    // It was stored while the person was still admitted.
+    if bindings.rights(of: key.conversation) == .revoked { return directory.endMessage(key, .refused) }
     if unfinished.stage == .received, unfinished.stored.isAnswer, CommandLineText(message).isWords {
       if message.text.isEmpty {
         return directory.endMessage(

@@ -5,6 +5,7 @@ internal import ConversationSessions
 internal import Conversations
 package import Logging
 internal import MessageDelivery
+internal import Pairings
 package import PluginRuntime
 internal import ProgramSessions
 package import RelayConcurrency
@@ -38,6 +39,7 @@ package final class Router: PluginEventHandler {
     package let hostName: String
     package let deliveries: Config.DeliverySettings
     package let approvals: Config.Approvals
+    package let pairing: Config.Pairing
     package let redaction: Redactor
     /// A terminal will not be back: its folders can go.
     package let terminalGone: @Sendable (String) -> Void
@@ -54,6 +56,7 @@ package final class Router: PluginEventHandler {
       hostName: String,
       deliveries: Config.DeliverySettings,
       approvals: Config.Approvals = Config.Approvals(),
+      pairing: Config.Pairing = Config.Pairing(),
       redaction: Redactor,
       terminalGone: @escaping @Sendable (String) -> Void,
       logger: Logger
@@ -68,6 +71,7 @@ package final class Router: PluginEventHandler {
       self.hostName = hostName
       self.deliveries = deliveries
       self.approvals = approvals
+      self.pairing = pairing
       self.redaction = redaction
       self.terminalGone = terminalGone
       self.logger = logger
@@ -78,6 +82,8 @@ package final class Router: PluginEventHandler {
   private let taskScope: TaskScope
   /// Decides about tool calls.
   package let approvals: ApprovalDesk
+  /// Admits people by codes.
+  package let pairing: PairingDesk
   private let conversationRouting: ConversationRouting
   private let gate: InboundGate
   private let prompts: PromptRouter
@@ -100,14 +106,17 @@ package final class Router: PluginEventHandler {
     let admission = AdmissionController(dependencies.assistant.settings, timeSource, logger: logger)
     conversationRouting = ConversationRouting(dependencies, questions: questions, taskScope: taskScope)
     let (directory, subscriptions) = (conversationRouting.directory, conversationRouting.subscriptions)
-    let bindings = conversationRouting.bindings
+    let (bindings, people) = (conversationRouting.bindings, conversationRouting.people)
     approvals = ApprovalDesk(
       settings: dependencies.approvals, sessions: sessions, store: store, timeSource: timeSource,
       redaction: Redactor([Redactor.builtInName] + dependencies.deliveries.redact), logger: logger,
       session: { [bindings] in await bindings.id(of: $0) })
+    pairing = PairingDesk(
+      settings: dependencies.pairing, people: people, sessions: sessions, bindings: bindings, directory: directory,
+      timeSource: timeSource, logger: logger)
     gate = InboundGate(
-      store: store, directory: directory, subscriptions: subscriptions, questions: questions, timeSource: timeSource,
-      logger: logger)
+      store: store, directory: directory, subscriptions: subscriptions, questions: questions, people: people,
+      pairing: pairing, timeSource: timeSource, logger: logger)
     prompts = PromptRouter(
       sessions: sessions, bindings: bindings, directory: directory, subscriptions: subscriptions,
       assistant: dependencies.assistant, admission: admission, isDraining: { [gate] in gate.isDraining },
@@ -117,7 +126,7 @@ package final class Router: PluginEventHandler {
       redaction: redaction, machineName: dependencies.machine.name ?? dependencies.hostName, logger: logger)
     let dispatcher = MessageDispatcher(
       store: store, sessions: sessions, directory: directory, bindings: bindings, prompts: prompts, threads: threads,
-      subscriptions: subscriptions, questions: questions, approvals: approvals, logger: logger)
+      subscriptions: subscriptions, questions: questions, approvals: approvals, pairing: pairing, logger: logger)
     programs = ProgramRouting(
       dependencies, conversationRouting, prompts: prompts, threads: threads, questions: questions,
       taskScope: taskScope, isDraining: { [gate] in gate.isDraining })
@@ -130,7 +139,8 @@ package final class Router: PluginEventHandler {
       dependencies.assistant, sessions: sessions, admission: admission, timeSource: timeSource, logger: logger)
     requests = PluginRequests(
       store: store, gate: gate, threads: threads,
-      completion: CommandCompletion(dispatcher: dispatcher, clock: timeSource.clock), taskScope: taskScope,
+      completion: CommandCompletion(dispatcher: dispatcher, people: people, clock: timeSource.clock),
+      taskScope: taskScope,
       logger: logger)
     terminals = DetachedTerminals(
       store: store, sessions: sessions, directory: directory, subscriptions: subscriptions, bindings: bindings,
@@ -150,6 +160,7 @@ package final class Router: PluginEventHandler {
   /// Lists the sessions of an earlier daemon; their agents sleep until there is work. The work of each messenger is
   /// continued when the messenger connects.
   package func restore() async throws {
+    try await conversationRouting.people.restore()
     try await dependencies.sessions.restore(emit: prompts.emit)
     let store = dependencies.store
     var keys: Set<String> = []
@@ -214,8 +225,10 @@ package final class Router: PluginEventHandler {
     guard link.isMessenger else { return }
     conversationRouting.directory.connected(link)
     let logger = dependencies.logger.with("instance", link.name)
-    if !link.isLocal, link.messenger?.access.admitsNobody == true {
-      logger.warning("it admits nobody: list people under auth.users in relay.yaml")
+    if !link.isLocal, link.messenger?.access.admitsNobody == true,
+      !conversationRouting.people.active.contains(where: { $0.conversation.instance == link.name })
+    {
+      logger.warning("it admits nobody: list people under auth.users in relay.yaml, or admit one with: pi-relayd pair")
     } else if !link.isLocal, link.messenger?.access.everyone == true {
       logger.notice("it admits everyone who can reach it (auth.everyone: true)")
     }

@@ -136,6 +136,7 @@ package final class AttachedSessions: Sendable {
 
   private func moveConversations(from id: String, to session: Session) async {
     do {
+      try await bindings.movePairings(from: id, to: session.id)
       for key in try await store.conversations(of: id) {
         await bindings.bind(key, to: session)
         directory.say(

@@ -56,7 +56,8 @@ struct ConfigurationReload: Sendable {
       ("logging.maximumMegabytes", old.logging.maximumBytes != new.logging.maximumBytes),
       ("logging.keep", old.logging.keep != new.logging.keep),
       ("shutdown", old.shutdown != new.shutdown), ("storage", old.storage != new.storage),
-      ("delivery", old.delivery != new.delivery), ("bridge", old.bridge != new.bridge),
+      ("pairing", old.pairing != new.pairing), ("delivery", old.delivery != new.delivery),
+      ("bridge", old.bridge != new.bridge),
     ].filter(\.1).map(\.0)
   }
 }

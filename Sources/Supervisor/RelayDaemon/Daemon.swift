@@ -151,7 +151,8 @@ package final class Daemon: Sendable {
           guard let upgrade = upgrade.withLock({ $0 }) else { return "pi-relayd is starting; try again" }
           return await upgrade.run(program).description
         }, stop: { [self] in stop() },
-        audience: router, sessions: router.programs.commands, attachments: extensions, extensions: extensions,
+        audience: router, sessions: router.programs.commands, pairing: router.pairing, attachments: extensions,
+        extensions: extensions,
         agents: {
           await sessions.agentProcesses().merging(router.programs.attachments.processes) { _, latest in latest }
         }, agentsReachOthers: config.sessions.agentsReachOthers),

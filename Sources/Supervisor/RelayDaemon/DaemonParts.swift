@@ -82,7 +82,8 @@ struct DaemonParts: Sendable {
       .init(
         sessions: sessions, assistant: assistant, store: store, services: services, home: home,
         timeSource: timeSource, machine: config.machine, hostName: Daemon.hostName, deliveries: config.delivery,
-        approvals: config.approvals, redaction: redaction, terminalGone: { home.remove($0) }, logger: logger))
+        approvals: config.approvals, pairing: config.pairing, redaction: redaction, terminalGone: { home.remove($0) },
+        logger: logger))
     bridges?.serve(
       BridgedSessions(
         commands: router.programs.commands, sessions: sessions, attachments: router.programs.attachments,

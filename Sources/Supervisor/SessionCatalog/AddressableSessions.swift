@@ -1,3 +1,4 @@
+package import Pairings
 package import RelayModel
 internal import RelayStore
 
@@ -5,7 +6,8 @@ internal import RelayStore
 ///
 /// Everybody who is admitted may address a working session. An assistant's session belongs to the conversation that began
 /// it, and nobody else is told that it exists; only the local terminal and programs, whose user owns the daemon, may
-/// address all.
+/// address all. A person who was paired may address the sessions of the pairings, and those that the conversation has begun where
+/// a pairing allows that.
 package struct AddressableSessions {
   /// In the order they were made; a session's number is its place here.
   package let sessions: [SessionListing]
@@ -18,12 +20,21 @@ package struct AddressableSessions {
   }
 
   /// - Parameter conversation: `nil` for what everybody sees.
-  package init(from conversation: ConversationKey?, among all: [SessionListing]) {
-    sessions = all.filter { Self.permits($0, to: conversation) }
+  package init(
+    from conversation: ConversationKey?, with rights: ConversationRights = .configured, among all: [SessionListing]
+  ) {
+    sessions = all.filter { Self.permits($0, to: conversation, with: rights) }
   }
 
-  package static func permits(_ session: SessionListing, to conversation: ConversationKey?) -> Bool {
-    permits(session.role, session.home, to: conversation)
+  package static func permits(
+    _ session: SessionListing, to conversation: ConversationKey?, with rights: ConversationRights = .configured
+  ) -> Bool {
+    switch rights {
+    case .configured: permits(session.role, session.home, to: conversation)
+    case .paired(let sessions, let begins):
+      session.role == nil && sessions.contains(session.id) || begins && session.home == conversation
+    case .revoked: false
+    }
   }
 
   /// - Parameter home: the conversation that began the session.

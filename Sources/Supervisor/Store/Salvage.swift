@@ -19,7 +19,7 @@ package enum Salvage {
 
   private static let tables = [
     "message", "outbound", "session", "binding", "pluginState", "backoff", "switchedOff", "notice", "approvalEvent",
-    "approvalGrant",
+    "approvalGrant", "pairing", "trustedPerson",
   ]
 
   /// Makes a new database of what can be read of a damaged one, which is put aside. For when no daemon runs.

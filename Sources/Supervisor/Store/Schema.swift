@@ -3,7 +3,7 @@ enum Schema {
   /// The steps from version to version. A released step is never changed; another one follows it.
   static let migrations = [
     firstTables, whatIsOpen, backoff, wishes, roles, reservations, notices, homes, shownModels, toldNotices,
-    unfinishedWork, approvals, attachments,
+    unfinishedWork, approvals, attachments, pairings,
   ]
 
   static var version: Int { migrations.count }
@@ -130,6 +130,21 @@ enum Schema {
   private static let attachments = """
     -- A person runs the session's agent in a terminal.
     ALTER TABLE session ADD COLUMN isAttached INTEGER NOT NULL DEFAULT 0;
+    """
+
+  private static let pairings = """
+    -- People who were admitted to one conversation at the terminal. One that was revoked stays, so that it is known as such; the
+    -- session is empty where the person begins sessions.
+    CREATE TABLE pairing (
+      id TEXT PRIMARY KEY, instance TEXT NOT NULL, conversation TEXT NOT NULL, person TEXT NOT NULL, session TEXT NOT NULL,
+      name TEXT NOT NULL, label TEXT, state TEXT NOT NULL, createdAt REAL NOT NULL,
+      UNIQUE (instance, conversation, person, session)
+    ) WITHOUT ROWID;
+    -- People whose pairings need no confirmation.
+    CREATE TABLE trustedPerson (
+      instance TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL, since REAL NOT NULL,
+      PRIMARY KEY (instance, person)
+    ) WITHOUT ROWID;
     """
 
   private static let approvals = """

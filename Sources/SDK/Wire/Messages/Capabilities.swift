@@ -41,6 +41,9 @@ public struct Capabilities: Codable, Sendable, Equatable {
   /// A service that keeps nothing between two requests: it may be ended while nobody needs it, and is started again when
   /// somebody does.
   public var onDemand: Bool?
+  /// The address that opens a conversation with the bot and sends it a code: `{code}` stands for the code, as in
+  /// `https://t.me/BOT?start={code}`. The code comes back as the message `/start CODE`.
+  public var pairingLink: String?
   /// Dialects a formatter renders.
   public var dialects: [String]?
 
@@ -61,6 +64,14 @@ public struct Capabilities: Codable, Sendable, Equatable {
 
 /// The capabilities as the host uses them.
 extension Capabilities {
+  /// The address for a code; `nil` where the messenger has none, or it is not one of the web with a place for the code.
+  package func pairingAddress(of code: String) -> String? {
+    guard let pairingLink, pairingLink.hasPrefix("https://"), pairingLink.utf8.count <= 512,
+      pairingLink.contains("{code}"), pairingLink.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return nil }
+    return pairingLink.replacing("{code}", with: code)
+  }
+
   /// With every number brought within what can be worked with; buttons that could hold nothing are no buttons.
   package var sensible: Capabilities {
     var sensible = self

@@ -3,6 +3,7 @@ internal import AgentSessions
 struct CloseCommand: ChatCommand {
   let name = "close"
   let summary = "end this session"
+  let audience = CommandAudience.beginners
 
   func run(_ arguments: String, in context: any CommandContext) async -> String? {
     guard let session = await context.session() else { return context.noSession }

@@ -4,6 +4,7 @@ struct NewCommand: ChatCommand {
   let name = "new"
   let arguments: String? = "[name] [--in folder] [--model model]"
   let summary = "begin a session and talk to it"
+  let audience = CommandAudience.beginners
 
   func run(_ arguments: String, in context: any CommandContext) async -> String? {
     var request = NewSession(arguments)

@@ -4,6 +4,7 @@ struct SpawnCommand: ChatCommand {
   let name = "spawn"
   let arguments: String? = "[name] [--in folder] [--model model] [-- task]"
   let summary = "open a thread with a session of its own"
+  let audience = CommandAudience.configured
 
   func run(_ arguments: String, in context: any CommandContext) async -> String? {
     var request = NewSession(arguments)

@@ -1,0 +1,24 @@
+internal import ControlServer
+internal import MessageRouting
+internal import RelayModel
+internal import RelayWire
+
+extension PairingDesk: PairingService {
+  func revoke(
+    session: String?, messenger: String?, user: String?
+  ) async throws(WireError) -> [Pairing] {
+    let revoked = await revoke { pairing in
+      (session == nil || pairing.session == session) && (user == nil || pairing.person == user)
+        && messenger.map { PairingDesk.names($0, pairing.conversation.instance) } ?? true
+    }
+    guard let revoked else {
+      throw WireError(
+        .internalError, "they count no more, but that could not be stored: they count again after a restart")
+    }
+    return revoked
+  }
+
+  func untrust(_ person: String, on messenger: String) async throws(WireError) {
+    if let obstacle: String = await untrust(person, on: messenger) { throw WireError(.invalidParams, obstacle) }
+  }
+}
