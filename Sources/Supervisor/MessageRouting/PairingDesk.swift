@@ -33,6 +33,8 @@ package final class PairingDesk: Sendable {
     let request: PairingCodes.Request
     let steps = Mailbox<PairingStep>()
     var claimant: Claimant?
+    /// A request waits for the next step.
+    var isAwaited = false
   }
 
   private struct State {
@@ -57,6 +59,7 @@ package final class PairingDesk: Sendable {
   /// How long a terminal may ask for the end of a pairing whose time is over.
   private static let followedAfterwards: Duration = .seconds(60)
   private static let maximumLabel = 48
+  private static let nobodyIsThere = "Nobody is at the terminal any more. Ask for another code."
 
   init(
     settings: Config.Pairing, people: PairedPeople, sessions: SessionRegistry, bindings: SessionBindings,
@@ -124,13 +127,30 @@ package final class PairingDesk: Sendable {
 
   /// Waits for the next step of a pairing. When the caller is cancelled, the code is void.
   package func step(of pairing: String) async throws(WireError) -> PairingStep {
-    guard let followed = state.withLock({ $0.followed[pairing] }) else { throw Self.unknown(pairing) }
-    guard let step = await followed.steps.next() else {
-      state.withLock { $0.codes.end(pairing, .takenBack, now: timeSource.now()) }
-      forget(pairing)
+    let followed = try state.withLock { state throws(WireError) in
+      guard let followed = state.followed[pairing] else { throw Self.unknown(pairing) }
+      guard !followed.isAwaited else { throw WireError(.invalidRequest, "another request waits for this pairing") }
+      state.followed[pairing]?.isAwaited = true
+      return followed
+    }
+    // A step that nobody is told is lost: the terminal has gone.
+    guard let step = await followed.steps.next(), !Task.isCancelled else {
+      let now = timeSource.now()
+      let claimant = state.withLock { state in
+        state.codes.end(pairing, .takenBack, now: now)
+        return state.followed.removeValue(forKey: pairing)?.claimant
+      }
+      // The caller is cancelled, and the person waits.
+      if let claimant {
+        directory.taskScope.add { [self] in await refuse(claimant, Self.nobodyIsThere) }
+      }
       throw WireError(.unavailable, "the pairing was taken back")
     }
-    if step.kind != .asked { forget(pairing) }
+    if step.kind == .asked {
+      state.withLock { $0.followed[pairing]?.isAwaited = false }
+    } else {
+      forget(pairing)
+    }
     return step
   }
 
@@ -138,8 +158,9 @@ package final class PairingDesk: Sendable {
   ///
   /// - Returns: the outcome, in words for the terminal.
   package func decide(_ decision: PairingDecision, on pairing: String) async throws(WireError) -> String {
-    let found = state.withLock { state -> (PairingCodes.Request, Claimant)? in
-      guard let followed = state.followed[pairing], let claimant = followed.claimant else { return nil }
+    let found = try state.withLock { state throws(WireError) -> (PairingCodes.Request, Claimant)? in
+      guard let followed = state.followed[pairing] else { throw Self.unknown(pairing) }
+      guard let claimant = followed.claimant else { return nil }
       state.followed[pairing]?.claimant = nil
       return (followed.request, claimant)
     }
@@ -248,7 +269,7 @@ package final class PairingDesk: Sendable {
     }
     guard isFollowed else {
       state.withLock { $0.codes.end(request.id, .takenBack, now: timeSource.now()) }
-      return await refuse(claimant, "Nobody is at the terminal any more. Ask for another code.")
+      return await refuse(claimant, Self.nobodyIsThere)
     }
     let limit = Self.confirmationLimit
     let who = "\(claimant.name) (\(TextSanitizer.line(sender.id)) on \(link.name))"
