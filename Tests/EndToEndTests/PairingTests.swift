@@ -15,65 +15,12 @@ extension EndToEnd.Sessions {
     private static let ann = "u1"
     private static let stranger = "mallory"
 
-    /// The terminal of a test: a connection to the daemon.
-    private struct Terminal {
-      let peer: JSONRPCConnection
-
-      init(_ relay: RelayFixture) throws {
-        let descriptor = relay_connect_unix(relay.home.socket)
-        guard descriptor >= 0 else { throw SystemError("connect", code: -descriptor) }
-        peer = JSONRPCConnection(input: descriptor, output: fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
-        try peer.start()
-      }
-
-      func ask<Request: WireRequest>(_ request: Request) async throws -> Request.Reply {
-        try await peer.request(request, within: .seconds(30))
-      }
-
-      func begin(session: String? = nil) async throws -> PairingOffer {
-        try await ask(PairingBeginRequest(messenger: "fake", session: session))
-      }
-
-      func step(_ offer: PairingOffer) async throws -> PairingStep {
-        try await ask(PairingWaitRequest(pairing: offer.pairing))
-      }
-
-      func decide(_ decision: PairingDecision, _ offer: PairingOffer) async throws -> String {
-        try await ask(PairingDecideRequest(pairing: offer.pairing, decision: decision)).text
-      }
-
-      /// Pairs a person, who sends the code in the conversation `dm-ID`.
-      func pair(
-        _ person: String = stranger, session: String? = nil, _ decision: PairingDecision = .once, id: String = "code",
-        at relay: RelayFixture
-      ) async throws {
-        let offer = try await begin(session: session)
-        try await relay.messenger.say("/pair \(offer.code)", id: id, in: "dm-\(person)", from: person)
-        #expect(try await step(offer).kind == .asked)
-        _ = try await decide(decision, offer)
-        #expect(try await step(offer).kind == .paired)
-      }
-    }
-
-    /// A daemon with a session that a configured person has begun, and a terminal.
-    private static func withSession(
-      capabilities: Capabilities = FakeMessenger.usual,
-      _ body: (RelayFixture, Terminal, _ session: String) async throws -> Void
-    ) async throws {
-      try await RelayFixture.run(capabilities: capabilities) { relay in
-        try await relay.messenger.say("/new work", id: "begin")
-        _ = await relay.messenger.waitForOutcome(of: "begin")
-        let session = try #require(try await relay.status().sessions.first)
-        try await body(relay, try Terminal(relay), session.id)
-      }
-    }
-
     private static func texts(_ relay: RelayFixture, _ person: String = stranger) async -> [String] {
       await relay.messenger.texts(in: "dm-\(person)")
     }
 
     @Test func `a stranger with a code that is confirmed talks to sessions of their own, over restarts`() async throws {
-      try await Self.withSession { relay, terminal, _ in
+      try await PairingTerminal.withSession { relay, terminal, _ in
         let offer = try await terminal.begin()
         #expect(
           offer.messenger == "fake/default" && offer.link == nil && offer.lines[0].contains("/pair \(offer.code)"))
@@ -99,7 +46,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a person who is paired with a session sees and uses that one, in that conversation`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         try await relay.messenger.say("/new other", id: "other")
         _ = await relay.messenger.waitForOutcome(of: "other")
         try await terminal.pair(session: session, at: relay)
@@ -130,7 +77,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a person whom the configuration admits, and one who is trusted, need no confirmation`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         try await relay.messenger.say("/new other", id: "other")
         _ = await relay.messenger.waitForOutcome(of: "other")
         let offer = try await terminal.begin(session: session)
@@ -158,7 +105,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a refusal at the terminal, a used code and a wrong one admit nobody`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         let refused = try await terminal.begin(session: session)
         try await relay.messenger.say("/pair \(refused.code)", id: "1", in: "dm-mallory", from: Self.stranger)
         #expect(try await terminal.step(refused).kind == .asked)
@@ -175,7 +122,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `the code of a terminal that has gone is void`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         let offer = try await terminal.begin(session: session)
         // A terminal of its own, which waits, and goes when the daemon has its request: requests are read in order.
         let descriptor = relay_connect_unix(relay.home.socket)
@@ -198,7 +145,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `one request at a time waits for a pairing`() async throws {
-      try await Self.withSession { _, terminal, session in
+      try await PairingTerminal.withSession { _, terminal, session in
         let offer = try await terminal.begin(session: session)
         await withTaskGroup(of: String.self) { group in
           for _ in 1...2 {
@@ -213,7 +160,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `the code of a closed session is not used up`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         let offer = try await terminal.begin(session: session)
         try await relay.messenger.say("/close", id: "close")
         _ = await relay.messenger.waitForOutcome(of: "close")
@@ -224,7 +171,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a revocation counts at once, for what waits and after a restart`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         try await terminal.pair(session: session, at: relay)
         try await relay.messenger.say("/slow 400", id: "slow", in: "dm-mallory", from: Self.stranger)
         await relay.messenger.waitForText("The quick", in: "dm-mallory")
@@ -247,7 +194,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `a question of the session is withdrawn from a conversation whose pairing ends`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         try await terminal.pair(session: session, at: relay)
         try await relay.messenger.say("/select", id: "ask", in: "dm-mallory", from: Self.stranger)
         await relay.messenger.wait { $0.questions.contains { $0.conversation == "dm-mallory" } }
@@ -260,7 +207,7 @@ extension EndToEnd.Sessions {
     }
 
     @Test func `leaving one of two paired sessions keeps the other`() async throws {
-      try await Self.withSession { relay, terminal, session in
+      try await PairingTerminal.withSession { relay, terminal, session in
         try await relay.messenger.say("/new other", id: "other")
         _ = await relay.messenger.waitForOutcome(of: "other")
         let other = try #require(try await relay.status().sessions.first { $0.id != session })
@@ -280,7 +227,7 @@ extension EndToEnd.Sessions {
     @Test func `a messenger with links gets a code of its own for them, as a picture too`() async throws {
       var capabilities = FakeMessenger.usual
       capabilities.pairingLink = "https://chat.example/relay_bot?start={code}"
-      try await Self.withSession(capabilities: capabilities) { relay, terminal, session in
+      try await PairingTerminal.withSession(capabilities: capabilities) { relay, terminal, session in
         let offer = try await terminal.begin(session: session)
         let link = try #require(offer.link)
         let token = try #require(link.split(separator: "=").last.map(String.init))

@@ -53,6 +53,16 @@ import Testing
     await store.close()
   }
 
+  @Test func `a pairing is stored with the session that its conversation talks to`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try SQLiteStore(path: folder.path + "/relay.db")
+    try await store.add(
+      Self.pairing("1", session: "s1"),
+      choosing: Binding(key: Self.here, conversation: Conversation(id: "dm", kind: .dm), session: "s1"))
+    #expect(try await store.binding(of: Self.here) == "s1")
+    await store.close()
+  }
+
   @Test func `the end of one pairing leaves the choice of another session alone`() async throws {
     let folder = try TemporaryFolder()
     let store = try SQLiteStore(path: folder.path + "/relay.db")

@@ -5,6 +5,7 @@ import { mirrorActivity } from "./activity.js";
 import { mirrorEvents } from "./event-mirror.js";
 import { ExtensionCommands } from "./extension-commands.js";
 import { Footer } from "./footer.js";
+import { Pairings } from "./pairings.js";
 import { PersonCommands } from "./person-commands.js";
 import { PiCommands } from "./pi-commands.js";
 import { PromptDelivery } from "./prompt-delivery.js";
@@ -36,7 +37,7 @@ export function activateAttached(pi, surroundings, env) {
   const { clock } = surroundings;
   const session = new AttachedSession(pi, surroundings, env);
   const footer = new Footer(session, clock);
-  const commands = new PersonCommands(pi, session);
+  const commands = new PersonCommands(pi, session, new Pairings(pi, session, clock));
   const slash = new SlashText(pi);
   const extensionCommands = new ExtensionCommands(pi, session.requester, clock);
   const delivery = new PromptDelivery(pi, session, clock);

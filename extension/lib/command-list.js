@@ -5,13 +5,15 @@
 const words = {
   relay: {
     status: "how this session is connected",
-    connect: "connect again",
-    disconnect: "take this session away from all chats",
+    connect: "connect again; MESSENGER [NAME]: pair somebody with this session",
+    disconnect: "take this session away from all chats and people",
     reconnect: "close the connection and make it anew",
     doctor: "look for problems",
     approvals: "the last decisions about tool calls",
     sessions: "the sessions of the daemon: [PAGE]",
     "send-file": "send a file to the chats that follow: PATH [CAPTION]",
+    trusted: "the people who are paired with this session, and those who are trusted",
+    untrust: "ask again before somebody's next pairing: MESSENGER USER-ID",
     restart: "stop pi-relayd and start it again",
     settings: "the settings, and where they come from",
   },

@@ -22,6 +22,8 @@ export class DaemonSession {
    * @type {ApprovalSettings | undefined}
    */
   approvals;
+  /** The daemon has other people paired with this session. */
+  pairingsChanged = () => {};
   /** @type {PiContext | undefined} */
   #ctx;
   /** @type {Set<(state: import("./daemon-link.js").LinkState) => void>} */
@@ -94,6 +96,7 @@ export class DaemonSession {
         new RpcConnection(socket, this.#clock, {
           notification: (method, params) => {
             if (method === "extension.settings") this.#read(params);
+            if (method === "pairing.changed") this.pairingsChanged();
           },
           closed,
         }),

@@ -13,14 +13,17 @@ const shortLimit = 5_000;
 export class PersonCommands {
   #pi;
   #session;
+  #pairings;
 
   /**
    * @param {PiAPI} pi
    * @param {import("./attached-session.js").AttachedSession} session
+   * @param {import("./pairings.js").Pairings} pairings
    */
-  constructor(pi, session) {
+  constructor(pi, session, pairings) {
     this.#pi = pi;
     this.#session = session;
+    this.#pairings = pairings;
     this.#register("relay", "pi-relay: status, connect, sessions, approvals and more", (line) => this.#relay(line));
     this.#register("pidash", "Start, stop or restart pi-relayd", (line) => this.#pidash(line));
     this.#register("bridge:status", "Show how this session is connected to pi-relayd", async () => this.#localStatus());
@@ -65,8 +68,10 @@ export class PersonCommands {
     const [verb = "status", ...rest] = line.split(/\s+/).filter(Boolean);
     switch (verb) {
       case "status": return `${this.#localStatus()}${await this.#ifConnected("relay.status")}`;
-      case "connect":
+      case "connect": return rest[0] ? this.#pairings.begin(rest[0], rest.slice(1).join(" ")) : this.#reconnect();
       case "reconnect": return this.#reconnect();
+      case "trusted": return this.#pairings.list();
+      case "untrust": return this.#pairings.untrust(rest[0], rest[1]);
       case "disconnect": return this.#disconnect();
       case "doctor": return `${this.#findings()}${await this.#ifConnected("relay.doctor")}`;
       case "approvals": return this.#ask("relay.approvals", {});
@@ -97,7 +102,7 @@ export class PersonCommands {
           `approvals: ${approvals?.enabled ? "on" : "off"}`,
         ]
       : [link.state === "stopped" ? "disconnected" : `not connected: ${link.reason}`];
-    return ["pi-relay:", ...lines, `socket: ${link.path}`].join("\n");
+    return ["pi-relay:", ...lines, ...this.#pairings.lines, `socket: ${link.path}`].join("\n");
   }
 
   /**
@@ -115,7 +120,14 @@ export class PersonCommands {
   }
 
   async #disconnect() {
-    const said = await this.#ifConnected("relay.disconnect").catch((error) => `\n${error.message}`);
+    const isTold = this.#session.link.isConnected;
+    const said = await this.#ifConnected("relay.disconnect").then(
+      (text) => {
+        if (isTold) this.#pairings.forget();
+        return text;
+      },
+      (error) => `\n${error.message}`,
+    );
     const farewell = { method: "session.detach", params: { reason: "disconnect" } };
     this.#session.link.stop("disconnected with /relay disconnect", farewell);
     return `This session is disconnected until /relay connect.${said}`;

@@ -18,6 +18,8 @@ interface PiEntry {
   id: string;
   type: string;
   message?: any;
+  customType?: string;
+  data?: any;
   [field: string]: any;
 }
 
@@ -101,6 +103,7 @@ interface PiAPI {
     content: Content,
     options?: { deliverAs?: "steer" | "followUp"; expandPromptTemplates?: boolean },
   ): void | Promise<void>;
+  appendEntry?(customType: string, data?: any): void;
   getSessionName(): string | undefined;
   setSessionName(name: string): void;
   getCommands(): PiCommandInfo[];

@@ -71,13 +71,16 @@ final class ControlClient: Sendable {
   func noteGreeting() { state.withLock { $0.isExtension = true } }
 
   /// Tells an extension its settings.
-  func tell(_ settings: ExtensionSettings) {
+  func tell(_ settings: ExtensionSettings) { tell(ExtensionSettings.method, settings) }
+
+  /// Tells an extension what has changed.
+  func tell(_ method: String, _ params: some Encodable & Sendable) {
     guard state.withLock({ $0.isExtension && !$0.isClosing }) else { return }
     do {
-      try peer.notify(ExtensionSettings.method, settings)
+      try peer.notify(method, params)
     } catch {
-      // It has left, or learns them when it connects again.
-      logger.debug("settings were not told: \(error)")
+      // It has left, or learns it when it connects again.
+      logger.debug("\(method) was not told: \(error)")
     }
   }
 

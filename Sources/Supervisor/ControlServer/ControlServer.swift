@@ -147,6 +147,14 @@ package final class ControlServer: Sendable {
     for client in connections.withLock({ Array($0.clients.values) }) { client.tell(settings) }
   }
 
+  /// Tells the extensions of these sessions that their pairings have changed.
+  package func tellPairings(of sessions: Set<String>) {
+    for client in connections.withLock({ Array($0.clients.values) }) {
+      guard let session = client.agentSession, sessions.contains(session) else { continue }
+      client.tell(PairingListRequest.changed, Empty())
+    }
+  }
+
   /// Answers a request about pairings beside those that follow, since one waits for a person.
   private func answer(
     pairing request: IncomingRequest, of caller: ExtensionCaller?, _ waiting: WithdrawableRequests

@@ -50,6 +50,8 @@ package struct PairingDecideRequest: WireRequest, Equatable {
 /// The pairings that count now, and the people who need no confirmation.
 package struct PairingListRequest: WireRequest, Equatable {
   package static let method = "pairing.list"
+  /// The notification to an extension that the list of its session has changed.
+  package static let changed = "pairing.changed"
 
   package struct Reply: Codable, Sendable, Equatable {
     package var pairings: [Pairing]

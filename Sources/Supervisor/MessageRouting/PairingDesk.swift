@@ -306,7 +306,10 @@ package final class PairingDesk: Sendable {
         id: request.id, conversation: claimant.key, person: claimant.message.sender.id, name: claimant.name,
         session: request.session, label: request.label, createdAt: timeSource.wallTime())
       do {
-        try await people.add(pairing, trusting: trusting)
+        let choice = request.session.map {
+          Binding(key: claimant.key, conversation: claimant.message.conversation, session: $0)
+        }
+        try await people.add(pairing, choosing: choice, trusting: trusting)
       } catch {
         logger.error("a pairing could not be stored: \(error)")
         throw WireError(.internalError, "the pairing could not be stored; try again")
@@ -351,6 +354,9 @@ package final class PairingDesk: Sendable {
   }
 
   // MARK: - Ends
+
+  /// Sets the receiver of the sessions whose pairings have changed.
+  package func whenChanged(_ told: @escaping @Sendable (Set<String>) -> Void) { people.whenChanged(told) }
 
   package var active: [Pairing] { people.active }
 

@@ -4,6 +4,7 @@ internal import AgentSessions
 internal import Approvals
 internal import ChatCommands
 internal import ControlServer
+internal import MessageRouting
 internal import ProgramSessions
 internal import RelayConcurrency
 internal import RelayConfig
@@ -21,6 +22,7 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   let requesters: RequesterChannel
   let attachments: AttachedSessions
   let desk: ApprovalDesk
+  let pairing: PairingDesk
   let store: SQLiteStore
   /// The state of the daemon.
   let daemonStatus: @Sendable () async -> DaemonStatus
@@ -140,7 +142,11 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
   }
 
   func disconnect(_ session: String) async throws(WireError) -> String {
-    let count = try await attachments.disconnect(session)
+    // First: a conversation whose pairing is over is shown nothing but that.
+    let revoked = await pairing.revoke { $0.session == session }
+    let others = try await attachments.disconnect(session)
+    guard let revoked else { throw PairingDesk.notStored }
+    let count = others + Set(revoked.map(\.conversation)).count
     return count == 0 ? "No chat followed it." : "It was taken away from \(Self.chats(count))."
   }
 

@@ -135,7 +135,7 @@ package final class Daemon: Sendable {
     let extensions = AgentExtensions(
       machine: config.machine.name ?? Self.hostName, sessions: sessions, commands: router.programs.commands,
       requesters: router.programs.requesters, attachments: router.programs.attachments, desk: router.approvals,
-      store: store,
+      pairing: router.pairing, store: store,
       daemonStatus: { await status.read() })
     let control = try ControlServer(
       home: home,
@@ -161,6 +161,7 @@ package final class Daemon: Sendable {
     settingsChanged.withLock {
       $0 = { control.tell(ExtensionSettings(approvals: await extensions.approvalSettings())) }
     }
+    router.pairing.whenChanged { control.tellPairings(of: $0) }
     upgrade.withLock {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,

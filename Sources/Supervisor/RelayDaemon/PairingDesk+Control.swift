@@ -4,6 +4,9 @@ internal import RelayModel
 internal import RelayWire
 
 extension PairingDesk: PairingService {
+  static let notStored = WireError(
+    .internalError, "the pairings count no more, but that could not be stored: they count again after a restart")
+
   func revoke(
     session: String?, messenger: String?, user: String?
   ) async throws(WireError) -> [Pairing] {
@@ -11,10 +14,7 @@ extension PairingDesk: PairingService {
       (session == nil || pairing.session == session) && (user == nil || pairing.person == user)
         && messenger.map { PairingDesk.names($0, pairing.conversation.instance) } ?? true
     }
-    guard let revoked else {
-      throw WireError(
-        .internalError, "they count no more, but that could not be stored: they count again after a restart")
-    }
+    guard let revoked else { throw Self.notStored }
     return revoked
   }
 

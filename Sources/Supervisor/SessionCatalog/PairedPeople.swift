@@ -7,6 +7,10 @@ package import RelayStore
 package final class PairedPeople: Sendable {
   private let store: SQLiteStore
   private let book = Locked(PairingBook())
+  private let observer = Locked(Observer())
+
+  /// A structure, because a closure stored directly in a generic value is wrapped again at each access in place.
+  private struct Observer { var told: (@Sendable (Set<String>) -> Void)? }
 
   package init(store: SQLiteStore) { self.store = store }
 
@@ -14,6 +18,16 @@ package final class PairedPeople: Sendable {
   package func restore() async throws {
     let read = PairingBook(pairings: try await store.pairings(), trusted: try await store.trustedPeople())
     book.withLock { $0 = read }
+  }
+
+  /// Sets the receiver of the sessions whose pairings have changed.
+  package func whenChanged(_ told: @escaping @Sendable (Set<String>) -> Void) {
+    observer.withLock { $0.told = told }
+  }
+
+  private func noteChange(of pairings: [Pairing]) {
+    let sessions = Set(pairings.compactMap(\.session))
+    if !sessions.isEmpty { observer.withLock { $0.told }?(sessions) }
   }
 
   package var active: [Pairing] { book.withLock { $0.active } }
@@ -35,17 +49,20 @@ package final class PairedPeople: Sendable {
   }
 
   /// Admits a person once that is stored.
-  package func add(_ pairing: Pairing, trusting: Bool) async throws {
+  ///
+  /// - Parameter choice: the session that the conversation talks to from now on, stored in the same step.
+  package func add(_ pairing: Pairing, choosing choice: Binding?, trusting: Bool) async throws {
     let person =
       trusting
       ? TrustedPerson(
         instance: pairing.conversation.instance, person: pairing.person, name: pairing.name, since: pairing.createdAt)
       : nil
-    try await store.add(pairing, trusting: person)
+    try await store.add(pairing, trusting: person, choosing: choice)
     book.withLock { book in
       book.put(pairing)
       if let person { book.trust(person) }
     }
+    noteChange(of: [pairing])
   }
 
   /// Ends pairings. They count no more from the call on, whether that can be stored or not.
@@ -59,6 +76,7 @@ package final class PairedPeople: Sendable {
       }
       for successor in successors { book.put(successor) }
     }
+    noteChange(of: pairings + successors)
     try await store.end(pairings, as: state, successors: successors)
   }
 

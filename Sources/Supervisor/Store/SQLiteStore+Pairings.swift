@@ -1,4 +1,5 @@
 package import RelayModel
+internal import RelayWire
 
 extension SQLiteStore {
   /// Every pairing, those that are over included, in the order in which they were made.
@@ -23,10 +24,16 @@ extension SQLiteStore {
 
   /// Keeps a pairing in place of an earlier one of the same person, conversation and session.
   ///
-  /// - Parameter trusting: trusts the person with it.
-  package func add(_ pairing: Pairing, trusting person: TrustedPerson? = nil) async throws {
+  /// - Parameters:
+  ///   - person: is trusted with it.
+  ///   - choice: the session that the conversation talks to from now on, in the same step.
+  package func add(
+    _ pairing: Pairing, trusting person: TrustedPerson? = nil, choosing choice: Binding? = nil
+  ) async throws {
+    let body = try choice.map { try JSONCoding.encode($0.conversation) }
     try await commits.write { connection in
       try Self.add(pairing, connection)
+      if let choice, let body { try Self.bind(choice, body, connection) }
       guard let person else { return }
       try connection.run(
         "INSERT OR REPLACE INTO trustedPerson (instance, person, name, since) VALUES (?, ?, ?, ?)",

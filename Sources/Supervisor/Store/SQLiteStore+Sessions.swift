@@ -109,10 +109,15 @@ extension SQLiteStore {
     let body = try JSONCoding.encode(binding.conversation)
     try await commits.write { connection in
       if let cause { try Self.keepSession(of: binding.key, before: cause, connection) }
-      try connection.run(
-        "INSERT OR REPLACE INTO binding (instance, conversation, session, body) VALUES (?, ?, ?, ?)",
-        .text(binding.key.instance), .text(binding.key.conversation), .text(binding.session), .blob(body))
+      try Self.bind(binding, body, connection)
     }
+  }
+
+  /// - Parameter body: the conversation, encoded.
+  static func bind(_ binding: Binding, _ body: [UInt8], _ connection: SQLiteConnection) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO binding (instance, conversation, session, body) VALUES (?, ?, ?, ?)",
+      .text(binding.key.instance), .text(binding.key.conversation), .text(binding.session), .blob(body))
   }
 
   /// Records the conversation's session on the unfinished messages that came before a command which turns the

@@ -34,7 +34,7 @@ export class FakeDaemon extends Happenings {
     super();
     this.path = path;
     const greeting = () => ({ machine: "box", session: { id: "s1", name: "api" }, approvals: this.approvals });
-    this.answers = { "session.attach": greeting, "extension.hello": greeting };
+    this.answers = { "session.attach": greeting, "extension.hello": greeting, "pairing.list": { pairings: [], trusted: [] } };
   }
 
   async start() {

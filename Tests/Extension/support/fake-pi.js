@@ -190,6 +190,10 @@ export class FakePi extends Happenings {
     await this.emit("agent_settled");
   }
 
+  appendEntry(customType, data) {
+    this.#note(this.entries, { type: "custom", id: `custom-${this.entries.length}`, customType, data: structuredClone(data) });
+  }
+
   getSessionName() {
     return this.name;
   }

@@ -23,6 +23,13 @@ pi.until(() => {
   return false;
 });
 
+let kept = 0;
+pi.until(() => {
+  for (const { customType, data } of pi.entries.slice(kept)) say({ entry: customType, data });
+  kept = pi.entries.length;
+  return false;
+});
+
 // The footer says what the extension knows of the daemon.
 let status;
 setInterval(() => {}, 60_000);
