@@ -183,6 +183,35 @@ import Testing
     await stage.close()
   }
 
+  @Test func `a run that nobody here began makes the session busy, as its state or its events tell`() async throws {
+    let stage = try BridgeStage()
+    stage.host.delivery.withLock { $0 = BridgeDelivery(way: .now, wasIdle: true) }
+    let client = try await stage.client()
+    func isIdle() async throws -> Bool? {
+      // Behind the events: they are published before the next request is taken.
+      try await client.ask(#"{"id":1,"type":"state"}"#)?["data"]?["isIdle"]?.boolValue
+    }
+    #expect(try await isIdle() == true)
+    stage.server.told(try Self.state(#"{"isStreaming":true}"#), by: stage.agent)
+    #expect(try await isIdle() == false)
+    let sent = try await client.ask(#"{"id":2,"type":"prompt","message":"next"}"#)?["data"]
+    #expect(sent?["deliveredAs"] == "followUp" && sent?["idleBeforeSend"] == false)
+    try stage.write(#"{"type":"agent_end","messages":[]}"#)
+    _ = await client.event("agent_end")
+    #expect(try await isIdle() == true)
+    // Older than the events.
+    stage.server.told(try Self.state(#"{"isStreaming":true}"#), by: stage.agent)
+    #expect(try await isIdle() == true)
+    try stage.write(#"{"type":"agent_start"}"#)
+    _ = await client.event("agent_start")
+    #expect(try await isIdle() == false)
+    await stage.close()
+  }
+
+  private static func state(_ text: String) throws -> PiState {
+    try JSONCoding.decode(PiState.self, from: Array(text.utf8))
+  }
+
   @Test func `the registry file tells where the bridge is and whether the agent is idle`() async throws {
     let stage = try BridgeStage()
     let client = try await stage.client()

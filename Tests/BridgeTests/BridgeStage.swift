@@ -21,6 +21,8 @@ struct RecordingHost: BridgeHost {
   let delivered = Mailbox<Void>()
 
   let isAgent = Locked(false)
+  /// The way that prompts go.
+  let delivery = Locked(BridgeDelivery(way: .followUp, wasIdle: false))
 
   func admits(_ connection: Int32, to session: String) async -> BridgeAdmission {
     guard admitted.withLock({ $0.contains(session) }) else { return .none }
@@ -52,7 +54,7 @@ struct RecordingHost: BridgeHost {
   func prompt(_ session: String, _ prompt: BridgeRequest.Prompt) async throws -> BridgeDelivery {
     if prompt.content == .text("wait") { _ = await delivered.next() }
     asked.withLock { $0.append("prompt \(prompt.delivery)") }
-    return BridgeDelivery(way: .followUp, wasIdle: false)
+    return delivery.withLock { $0 }
   }
 
   func abort(_ session: String) async throws { asked.withLock { $0.append("abort") } }

@@ -129,6 +129,47 @@ extension EndToEnd.Operation {
       }
     }
 
+    @Test func `a run that was begun in a terminal shows in state and list, and is waited for`() async throws {
+      try await RelayFixture.run { relay in
+        let pi = try await TerminalPi(
+          relay.home.socket, session: "t1", name: "shop", directory: relay.scratch.path)
+        try await relay.messenger.say("/use shop", id: "use")
+        _ = await relay.messenger.waitForOutcome(of: "use")
+        func state() async throws -> JSONValue? { try json(try await bridge(relay, "state"))["data"]?["isIdle"] }
+        func listed() async throws -> JSONValue? {
+          try json(try await bridge(relay, "list", "--json")).arrayValue?.first?["isIdle"]
+        }
+        #expect(try await state() == true)
+        #expect(try await listed() == true)
+        try pi.beginRun("typed here", source: "interactive")
+        await relay.messenger.waitForText("▶ USER: typed here")
+        #expect(try await state() == false)
+        #expect(try await listed() == false)
+        let impatient = try await bridge(relay, "wait", "--timeout", "0.1")
+        #expect(impatient.errors == ["the agent is still at work after 0.1 s"])
+        async let waited = bridge(relay, "wait", "--timeout", "60")
+        try pi.endRun("Done.")
+        #expect(try await waited.exit == .exited(0))
+        #expect(try await listed() == true)
+        pi.close()
+      }
+    }
+
+    @Test(.enabled(if: PlayedPi.node != nil, "there is no Node 20 or later"))
+    func `a session of a terminal is driven from the command line`() async throws {
+      try await PlayedPi.run { relay, pi in
+        let listed = try json(try await bridge(relay, "list", "--json")).arrayValue?.first
+        #expect(listed?["sessionId"] == "t1" && listed?["cwd"]?.stringValue == relay.scratch.path)
+        let sent = try json(try await bridge(relay, "send", "--session", "t1", "from the command line"))["data"]
+        #expect(sent?["deliveredAs"] == "now" && sent?["idleBeforeSend"] == true)
+        await pi.wait(for: #"{"message":"from the command line"}"#)
+        #expect(try await bridge(relay, "wait", "--timeout", "60").exit == .exited(0))
+        await relay.messenger.waitForText("You wrote: from the command line")
+        let ends = try json(try await bridge(relay, "history", "--event", "message_end"))["data"]?["events"]?.arrayValue
+        #expect(ends?.last?["data"]?["message"]?["role"] == "assistant")
+      }
+    }
+
     @Test func `a setting switches bridges off`() async throws {
       try await RelayFixture.run(config: RelayFixture.defaultConfig + "\nbridge: {enabled: false}\n") { relay in
         try await begin(relay)

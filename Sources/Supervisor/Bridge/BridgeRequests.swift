@@ -53,10 +53,13 @@ struct BridgeRequests: Sendable {
       data.add("enabled", isWanted)
       return data.closed
     case .prompt(let prompt):
+      let wasInRun = bridge.isInRun
       let delivery = try await host.prompt(session, prompt)
       var data = JSONObjectText()
-      data.add("deliveredAs", delivery.way.rawValue)
-      data.add("idleBeforeSend", delivery.wasIdle)
+      // A run that the agent's own person began ends first.
+      let waits = delivery.way == .now && delivery.wasIdle && wasInRun
+      data.add("deliveredAs", (waits ? .followUp : delivery.way).rawValue)
+      data.add("idleBeforeSend", delivery.wasIdle && !wasInRun)
       return data.closed
     case .abort:
       try await host.abort(session)
@@ -80,7 +83,8 @@ struct BridgeRequests: Sendable {
     if let now = await host.state(of: bridge.session) {
       bridge.update(reason) { record in
         record.sessionName = now.name ?? record.sessionName
-        record.isIdle = now.isIdle
+        // The host knows of no run that the agent's own person began.
+        record.isIdle = now.isIdle && !bridge.isInRun
         record.hasPendingMessages = now.hasPendingMessages
       }
     }

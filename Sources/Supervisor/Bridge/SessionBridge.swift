@@ -17,6 +17,8 @@ final class SessionBridge: Sendable {
     let journal: EventJournal
     var peers: [Int: BridgePeer] = [:]
     var nextPeer = 0
+    /// The agent is in a run, also one that its own person began in the terminal; `nil` before anything has told it.
+    var isInRun: Bool?
     var hasFailed = false
     var isStopped = false
 
@@ -107,8 +109,18 @@ final class SessionBridge: Sendable {
     }
   }
 
+  /// Indicates that the agent is in a run, whoever began it.
+  var isInRun: Bool { state.withLock { $0.isInRun == true } }
+
   func learn(_ told: PiState) {
+    // Events may have overtaken this word.
+    let isInRun: Bool? = state.withLock { state in
+      guard state.isInRun == nil else { return nil }
+      state.isInRun = told.isStreaming
+      return told.isStreaming
+    }
     update("state") { record in
+      if let isInRun { record.isIdle = !isInRun }
       record.sessionFile = told.sessionFile ?? record.sessionFile
       record.sessionName = told.sessionName ?? record.sessionName
       record.thinkingLevel = told.thinkingLevel ?? record.thinkingLevel
@@ -162,6 +174,9 @@ final class SessionBridge: Sendable {
       for arrival in arrivals { publish(arrival, &state, &turn) }
       state.sendPublished()
       do { try state.journal.flush() } catch { turn.failure = error }
+      // The end of a run may be among what was lost: the next word counts.
+      if lost > 0 { state.isInRun = nil }
+      if let runState = turn.runState { state.isInRun = !runState }
       return (turn.runState, turn.failure)
     }
     if let failure { report(failure, where: "history") }
