@@ -100,7 +100,7 @@ package final class TerminalPi: Sendable {
     isStreaming.withLock { $0 = false }
     try write(
       #"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"\#(answer)"}],"stopReason":"stop"}}"#,
-      #"{"type":"agent_end","messages":[]}"#, #"{"type":"agent_settled"}"#)
+      #"{"type":"agent_end"}"#, #"{"type":"agent_settled"}"#)
   }
 
   /// The next command of this type.

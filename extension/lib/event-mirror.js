@@ -75,9 +75,8 @@ export function mirrorEvents(pi, session, clock) {
   pi.on("tool_execution_end", (event) => void toolUpdates.delete(event.toolCallId));
 
   pi.on("turn_end", () => send({ type: "turn_end" }));
-  pi.on("agent_end", (event) => {
-    send({ type: "agent_end", messages: [], willRetry: event.willRetry, messagesCount: event.messages?.length });
-  });
+  // The daemon has heard the messages of the run one by one.
+  pi.on("agent_end", (event) => send({ type: "agent_end", willRetry: event.willRetry }));
   pi.on("agent_settled", (_, ctx) => {
     // A prompt that pi refuses beside a run reports that all has settled, and that pi is idle: the signal is that of the run.
     const isOver = ctx.isIdle() && ctx.signal === undefined;
