@@ -31,5 +31,16 @@ extension EndToEnd.Sessions {
         #expect(end["stopReason"] == "stop")
       }
     }
+
+    @Test func `shutdown ends pi in the terminal, also in the middle of a run`() async throws {
+      try await PlayedPi.run { relay, pi in
+        try await relay.messenger.say("answer me", id: "1")
+        await relay.messenger.waitForText("Begun: me.")
+        let answer = try await bridge(relay, "shutdown", "--confirm")
+        #expect(answer["data"]?["requested"] == true)
+        await relay.messenger.waitForText("pi in the terminal has ended")
+        await pi.ended()
+      }
+    }
   }
 }

@@ -47,6 +47,9 @@ final class PlayedPi: Sendable {
 
   func wait(for text: String) async { await lines.wait { $0.contains { $0.contains(text) } } }
 
+  /// Waits until pi has left by itself.
+  func ended() async { _ = await child.exit() }
+
   func kill() async {
     child.signal(SIGKILL)
     _ = await child.exit()

@@ -139,10 +139,11 @@ test("abort, the name, the model and the thinking level reach pi", async (t) => 
   const { connect, pi, daemon } = scene(t);
   await connect();
   await daemon.command({ type: "abort" });
+  await daemon.command({ type: "shutdown" });
   await daemon.command({ type: "set_session_name", name: " payments " });
   await daemon.command({ type: "set_thinking_level", level: "high" });
   const model = await daemon.command({ type: "set_model", provider: "fake", modelId: "fake-2" });
-  assert.deepEqual([pi.aborts, pi.name, pi.level, pi.model.id, model.data.id], [1, "payments", "high", "fake-2", "fake-2"]);
+  assert.deepEqual([pi.shutdowns, pi.aborts, pi.name, pi.level, pi.model.id, model.data.id], [1, 1, "payments", "high", "fake-2", "fake-2"]);
   assert.equal((await daemon.command({ type: "set_model", provider: "fake", modelId: "fake-9" })).error, "Model not found: fake/fake-9");
   assert.equal((await daemon.command({ type: "set_session_name", name: " " })).success, false);
 });

@@ -83,6 +83,7 @@ export class PiCommands {
       case "set_thinking_level": return this.#pi.setThinkingLevel(String(command.level ?? ""));
       case "set_session_name": return this.#setName(String(command.name ?? ""));
       case "compact": return this.#compact(command.customInstructions, ctx);
+      case "shutdown": return void ctx.shutdown();
       default: throw new Error(`Unknown command: ${command?.type}`);
     }
   }

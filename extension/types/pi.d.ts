@@ -53,6 +53,7 @@ interface PiContext {
   isIdle(): boolean;
   hasPendingMessages(): boolean;
   abort(): void;
+  shutdown(): void;
   compact(options?: { customInstructions?: string; onComplete?(result: any): void; onError?(error: Error): void }): void;
   getContextUsage?(): any;
   isProjectTrusted?(): boolean;

@@ -106,6 +106,19 @@ extension Session {
     return (try? await connection.send(.abort, within: Self.abortLimit).success) ?? false
   }
 
+  /// Has the person's own pi end as with `/quit`: to end its connection is not enough, as it connects again.
+  func endInTerminal() async {
+    do {
+      guard let connection else { throw PiError.ended }
+      let answer = try await connection.send(.shutdown, within: pi.answerTimeout)
+      if !answer.success { emit(.notice("⚠️ pi in the terminal does not end: \(answer.error ?? "it refused")")) }
+    } catch PiError.ended {
+      // Its answer may be lost with it.
+    } catch {
+      emit(.notice("⚠️ pi in the terminal does not end: \(error)"))
+    }
+  }
+
   /// Changes the model in the person's own pi, at once.
   ///
   /// - Parameter new: `provider/id`, or an id.

@@ -32,10 +32,10 @@ extension Session {
     }
   }
 
-  /// Ends the agent's process, whatever it does. The work to come starts another.
+  /// Ends the agent's process, whatever it does. The work to come starts another, or waits until the person has.
   package func endAgent() async {
     _ = await abort()
-    await stopAgent()
+    if isAttached { await endInTerminal() } else { await stopAgent() }
   }
 
   private func endAbort(_ connection: PiConnection, _ generation: Generation) async {

@@ -28,6 +28,8 @@ package enum PiCommand: Sendable, Equatable {
   case setSessionName(String)
   /// Of a pi in a person's own terminal, whose settings are that person's.
   case setModel(provider: String?, id: String)
+  /// Ends a pi in a person's own terminal; known to the extension only.
+  case shutdown
 
   package var name: String {
     switch self {
@@ -43,6 +45,7 @@ package enum PiCommand: Sendable, Equatable {
     case .getEntries: "get_entries"
     case .setSessionName: "set_session_name"
     case .setModel: "set_model"
+    case .shutdown: "shutdown"
     }
   }
 
@@ -66,7 +69,7 @@ package enum PiCommand: Sendable, Equatable {
     case .setModel(let provider, let id):
       add("provider", provider)
       add("modelId", id)
-    case .abort, .clearQueue, .getState, .getSessionStats, .getCommands, .getAvailableModels: break
+    case .abort, .clearQueue, .getState, .getSessionStats, .getCommands, .getAvailableModels, .shutdown: break
     }
     return line + [UInt8(ascii: "}"), 0x0A]
   }

@@ -25,6 +25,7 @@ export class FakePi extends Happenings {
   model = { provider: "fake", id: "fake-1", name: "Fake 1", headers: { authorization: "secret" } };
   level = "off";
   aborts = 0;
+  shutdowns = 0;
   compactions = [];
   programs = [];
   programResult = { code: 0, stdout: "", stderr: "" };
@@ -72,6 +73,10 @@ export class FakePi extends Happenings {
       abort: () => {
         this.aborts += 1;
         this.signal.abort();
+      },
+      shutdown: () => {
+        this.shutdowns += 1;
+        this.happened();
       },
       compact: (options) => this.#note(this.compactions, options),
       getContextUsage: () => ({ tokens: 10, contextWindow: 100, percent: 10 }),

@@ -55,7 +55,10 @@ async function work(text) {
   say({ message: text });
   if (text.startsWith("answer ")) {
     await pi.beginAnswer(`Begun: ${text.slice(7)}.\n`);
-    await new Promise((resolve) => (release = () => resolve(undefined)));
+    await new Promise((resolve) => {
+      release = () => resolve(undefined);
+      pi.signal.signal.addEventListener("abort", release, { once: true });
+    });
     await pi.answerWith(`Begun: ${text.slice(7)}.\nEnded.`);
   } else if (/^(call|hold) /.test(text)) {
     const verdict = await pi.callTool("bash", { command: text.slice(5) });
@@ -80,6 +83,15 @@ async function work(text) {
   await pi.endRun();
 }
 
+/** @returns {Promise<never>} */
+async function quit() {
+  await pi.emit("session_shutdown", { reason: "quit" });
+  process.exit(0);
+}
+
+// pi ends once it is idle.
+void pi.until(() => pi.shutdowns > 0 && pi.isIdle).then(quit);
+
 for await (const line of createInterface({ input: process.stdin })) {
   const [verb, ...words] = line.split(" ");
   const text = words.join(" ");
@@ -102,5 +114,4 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (verb === "release") release();
   if (verb === "quit") break;
 }
-await pi.emit("session_shutdown", { reason: "quit" });
-process.exit(0);
+await quit();
