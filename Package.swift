@@ -480,7 +480,8 @@ let package = Package(
     .testTarget(
       name: "AgentRuntimeTests",
       dependencies: [
-        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayLogging", "RelayWire", "TestSupport",
+        "AgentRuntime", "PiRPC", "ProcessSupervision", "RelayConcurrency", "RelayConfig", "RelayLogging", "RelayWire",
+        "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "AgentExtensionTests", dependencies: ["AgentExtension", "RelayConcurrency", "TestSupport"],

@@ -71,15 +71,16 @@ extension EndToEnd.Operation {
         approvals: {persistentGrants: true}
 
         """
-      try await RelayFixture.run(config: config, startsDaemon: false) { relay in
+      try await RelayFixture.run(config: config, sessions: "agentsReachOthers: true", startsDaemon: false) { relay in
         let doctor = try await relay.command("doctor").output
         #expect(
           doctor.contains(
             "! fake/default admits everyone, and no tool call waits for an approval: list people under auth.users, or "
               + "rules under approvals"), "\(doctor)")
+        #expect(doctor.contains { $0.hasPrefix("! sessions.agentsReachOthers lets an agent look at other sessions") })
         #expect(doctor.contains { $0.hasPrefix("! approvals.persistentGrants lets a person in a chat approve") })
         let json = try await relay.command("doctor", "--json").output
-        #expect(json.filter { $0.contains("\"ok\":true") && $0.contains("unsafe: ") }.count == 2, "\(json)")
+        #expect(json.filter { $0.contains("\"ok\":true") && $0.contains("unsafe: ") }.count == 3, "\(json)")
       }
       let safe = """
         messengers: {fake: {default: {auth: {everyone: true}}}}

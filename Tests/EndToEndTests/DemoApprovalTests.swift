@@ -51,11 +51,15 @@ extension EndToEnd.Sessions {
       }
     }
 
-    @Test func `without the extension no call waits`() async throws {
+    @Test func `an agent that would run without the extension does not start while approvals are on`() async throws {
       try await run(loadsExtension: false) { relay in
         try await relay.messenger.say("/bash git push", id: "1")
-        #expect(await relay.messenger.waitForOutcome(of: "1") == .answered)
-        #expect(await relay.count("I pretended to run: git push") == 1)
+        await relay.messenger.waitForText("pi.extension is off; remove that line, or switch approvals off")
+        #expect(await relay.messenger.waitForOutcome(of: "1") == .failed)
+        #expect(await relay.count("I pretended to run: git push") == 0)
+        let doctor = try await relay.command("doctor").output
+        let problem = doctor.first { $0.hasPrefix("✗ approvals.enabled: ") }
+        #expect(problem?.contains("agents do not start") == true, "\(doctor)")
       }
     }
   }

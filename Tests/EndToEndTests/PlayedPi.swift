@@ -60,8 +60,10 @@ final class PlayedPi: Sendable {
     approvals: String = "", capabilities: Capabilities = FakeMessenger.withButtons,
     _ body: (RelayFixture, PlayedPi) async throws -> Void
   ) async throws {
-    try await RelayFixture.run(config: RelayFixture.defaultConfig + "\n" + approvals, capabilities: capabilities) {
-      relay in
+    try await RelayFixture.run(
+      config: RelayFixture.defaultConfig + "\n" + approvals, pi: "extension: \(sources)/extension",
+      capabilities: capabilities
+    ) { relay in
       let pi = try PlayedPi(relay)
       do {
         try pi.tell("start")

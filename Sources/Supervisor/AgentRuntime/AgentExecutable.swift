@@ -12,6 +12,18 @@ package struct AgentExecutable: Codable, Sendable, Equatable {
   package var isDemo: Bool
   /// Why the demo agent is used, and what to do about it.
   package var demoReason: String?
+
+  package init(
+    path: String, version: String? = nil, takesSessionID: Bool, takesExtensions: Bool?, isDemo: Bool,
+    demoReason: String? = nil
+  ) {
+    self.path = path
+    self.version = version
+    self.takesSessionID = takesSessionID
+    self.takesExtensions = takesExtensions
+    self.isDemo = isDemo
+    self.demoReason = demoReason
+  }
 }
 
 package struct AgentUnavailable: Error, Sendable, Equatable, CustomStringConvertible {

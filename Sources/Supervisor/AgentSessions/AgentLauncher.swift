@@ -21,11 +21,19 @@ struct AgentLauncher: Sendable {
 
   private var dependencies: SessionDependencies { context.dependencies }
 
+  /// - Throws: where tool calls may have to wait for a person and the program would make them without asking.
+  func requireApprovals(in program: AgentExecutable) throws(AgentUnavailable) {
+    guard dependencies.hasApprovals(), let problem = dependencies.agentExtension.approvalProblem(of: program) else {
+      return
+    }
+    throw AgentUnavailable(description: problem)
+  }
+
   func launch(of program: AgentExecutable) -> AgentLaunchConfiguration {
     AgentLaunchConfiguration(
       program: program, pi: context.pi, id: context.record.id, model: model ?? context.pi.model,
-      directory: context.record.directory, memory: memory, extensionFolder: dependencies.extensionFolder,
-      hasApprovals: dependencies.hasApprovals,
+      directory: context.record.directory, memory: memory, extensionFolder: dependencies.agentExtension.folder,
+      hasApprovals: dependencies.hasApprovals(),
       home: dependencies.home,
       inherited: dependencies.environment)
   }

@@ -94,6 +94,7 @@ final class SessionAgent {
     facts.startBegan(program)
     try session.requireOpen()
     let launcher = launcher(session)
+    try launcher.requireApprovals(in: program)
     let launch = launcher.launch(of: program)
     var isAlone = true
     if facts.mayHavePredecessor {

@@ -26,10 +26,10 @@ package struct SessionDependencies: Sendable {
   package var quote: @Sendable (_ words: String, _ limit: Int) -> String = { TextSanitizer.line($0, limit: $1) }
   /// Environment variables that agents must not see.
   package var secretVariables: @Sendable () -> Set<String> = { [] }
-  /// The extension that agents run with; `nil` where there is none.
-  package var extensionFolder: String?
+  /// The extension that agents run with.
+  package var agentExtension = ExtensionChoice.missing("it is not installed; set pi.extension to its folder")
   /// Tool calls of agents may have to wait for a person.
-  package var hasApprovals = false
+  package var hasApprovals: @Sendable () -> Bool = { false }
   /// Follows the agents' processes; `nil` where nobody does.
   package var agentObserver: (any AgentObserver)?
 

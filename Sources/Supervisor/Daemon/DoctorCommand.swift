@@ -64,13 +64,19 @@ struct Doctor: AsyncParsableCommand {
     let probe = AgentLocator(
       configured: config.pi.executable, demoAgent: surroundings.helper("pi-relay-demo-agent"),
       environment: surroundings.environment, guardian: nil, clock: LoopClock.shared)
+    var agent: AgentExecutable?
     do {
-      let agent = try await probe.find()
-      note(!agent.isDemo, agent.demoReason ?? "agent \(agent.path) \(agent.version ?? "")")
+      let found = try await probe.find()
+      agent = found
+      note(!found.isDemo, found.demoReason ?? "agent \(found.path) \(found.version ?? "")")
     } catch {
       note(false, "\(error)")
     }
     for mode in Self.unsafeModes(config) { warn(mode) }
+    if config.approvals.isEnabled, let agent {
+      let choice = ExtensionChoice(config.pi, installed: "\(surroundings.bundledPlugins)/extension")
+      if let problem = choice.approvalProblem(of: agent) { note(false, problem) }
+    }
     await checkMessengers(config, surroundings, note)
     if surroundings.connect() != nil {
       let status = try await surroundings.ask(ControlStatus())
@@ -105,6 +111,9 @@ struct Doctor: AsyncParsableCommand {
         "\($0.name) admits everyone, and no tool call waits for an approval: list people under auth.users, or rules under "
           + "approvals"
       }
+    }
+    if config.sessions.agentsReachOthers {
+      modes.append("sessions.agentsReachOthers lets an agent look at other sessions, prompt, steer and interrupt them")
     }
     if approvals.persistentGrants {
       modes.append(

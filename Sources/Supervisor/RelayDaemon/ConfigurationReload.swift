@@ -38,6 +38,7 @@ struct ConfigurationReload: Sendable {
       }
       await parts.agents.forget()
       await parts.assistant.profile.dependencies.agents.forget()
+      parts.hasApprovals.withLock { $0 = new.config.approvals.isEnabled }
       await parts.router.approvals.apply(new.config.approvals)
       await parts.plugins.apply(new)
       logger.notice("the configuration was read again")

@@ -3,7 +3,6 @@ internal import AgentSessions
 internal import Assistant
 internal import Bridge
 internal import ContentServices
-internal import Glibc
 internal import LiveUpgrade
 internal import Logging
 internal import MessageRouting
@@ -29,6 +28,8 @@ struct DaemonParts: Sendable {
   let bridges: BridgeServer?
   /// Names of variables that agents are not given; a reload adds to them.
   let secrets: Locked<Set<String>>
+  /// Approvals are switched on.
+  let hasApprovals: Locked<Bool>
 
   /// Makes the parts, with what the store and the program before this one know of them. Awaits no write, which would wait
   /// for the check of the database.
@@ -65,14 +66,13 @@ struct DaemonParts: Sendable {
       secretVariables: { secrets.withLock { $0 } })
     let bridges = BridgeServer.configured(config.bridge, options, logger)
     dependencies.agentObserver = bridges
-    dependencies.hasApprovals = config.approvals.isEnabled
-    dependencies.extensionFolder = Self.extensionFolder(config.pi, options, logger)
-    if config.approvals.isEnabled, dependencies.extensionFolder == nil {
-      logger.warning(
-        """
-        approvals.enabled: agents of this daemon run without the extension, so that none of their calls waits; set \
-        pi.extension to its folder
-        """)
+    let hasApprovals = Locked(config.approvals.isEnabled)
+    dependencies.hasApprovals = { hasApprovals.withLock { $0 } }
+    dependencies.agentExtension = ExtensionChoice(
+      config.pi, installed: options.bundledFolder.map { "\($0)/extension" })
+    let isExtensionWanted = config.approvals.isEnabled || config.pi.extensionFolder != nil
+    if isExtensionWanted, case .missing(let why) = dependencies.agentExtension {
+      logger.warning("agents have no extension: \(why)")
     }
     let assistant = AssistantSetup(config, dependencies: dependencies, agents: agentChoice)
     let sessions = SessionRegistry(
@@ -108,24 +108,7 @@ struct DaemonParts: Sendable {
     self.plugins = plugins
     self.bridges = bridges
     self.secrets = secrets
-  }
-}
-
-extension DaemonParts {
-  /// The extension that agents run with: the one that is configured, or the one that was installed beside the plugins.
-  private static func extensionFolder(
-    _ settings: Config.Pi, _ options: Daemon.Options, _ logger: Logger
-  ) -> String? {
-    guard settings.loadsExtension,
-      let folder = settings.extensionFolder ?? options.bundledFolder.map({ "\($0)/extension" })
-    else { return nil }
-    guard access("\(folder)/index.js", R_OK) == 0 else {
-      if settings.extensionFolder != nil {
-        logger.warning("pi.extension: \(folder) has no index.js that can be read; agents run without the extension")
-      }
-      return nil
-    }
-    return folder
+    self.hasApprovals = hasApprovals
   }
 }
 
