@@ -43,6 +43,31 @@ import Testing
     #expect(await ask([.unanswered("it hung up"), refusal]) == .failure(.unanswered("it hung up")))
   }
 
+  @Test func `a refused token is used no more, until a request that tries it finds it good`() async {
+    let asked = Locked(0)
+    let ask = { @Sendable [requests, lane] (credential: PacedRequests.Credential, status: Int) async in
+      do throws(RESTError) {
+        return try await requests.perform(lane, within: .seconds(5), credential: credential) { _ throws(RESTError) in
+          asked.withLock { $0 += 1 }
+          if status != 200 { throw .refused(status: status, code: nil, "no") }
+          return true
+        }
+      } catch {
+        return false
+      }
+    }
+    #expect(await ask(.none, 401) == false)
+    #expect(await ask(.used, 200))
+    #expect(await ask(.used, 401) == false)
+    #expect(await ask(.used, 200) == false)
+    #expect(asked.withLock { $0 } == 3, "the last was not made")
+    #expect(await ask(.none, 200))
+    #expect(await ask(.probed, 401) == false)
+    #expect(await ask(.used, 200) == false)
+    #expect(await ask(.probed, 200))
+    #expect(await ask(.used, 200))
+  }
+
   @Test func `a long wait is left to the host`() async {
     await requests.learn { [lane] in $0.refused(lane, for: .seconds(60), now: $1) }
     guard case .failure(.rateLimited(let seconds)) = await ask([]) else { return #expect(Bool(false)) }

@@ -25,8 +25,16 @@ public struct JSONInterface: Sendable {
   /// The proxy through which an address of the service is reached; by default the interface itself.
   public func proxy(for url: String? = nil) -> Proxy? { proxies.proxy(for: url ?? base) }
 
-  /// Only a service on this machine, as those of tests, is asked without TLS.
-  public var allowsPlain: Bool { base.hasPrefix("http://127.0.0.1:") }
+  /// Only a service on this machine is asked without TLS.
+  public var allowsPlain: Bool { Self.isLocal(base) }
+
+  /// Reports that an address is one of plain http on this machine.
+  public static func isLocal(_ address: String) -> Bool {
+    ["127.0.0.1", "localhost", "[::1]"].contains { host in
+      let start = "http://" + host
+      return address == start || address.hasPrefix(start + ":") || address.hasPrefix(start + "/")
+    }
+  }
 
   /// Sends a request once.
   ///

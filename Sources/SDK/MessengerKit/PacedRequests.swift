@@ -1,8 +1,20 @@
 internal import RelayTransport
 
 /// Sends requests within a service's limits: one request of a bucket at a time, each held back until there is room, and tried again
-/// where that does no harm.
+/// where that does no harm. After the service has refused the token, nothing more is asked with it for five minutes: services count
+/// such requests towards a ban.
 public actor PacedRequests {
+  /// The part that the messenger's token plays in a request.
+  public enum Credential: Sendable {
+    /// The request goes without it, as with a token of an interaction.
+    case none
+    /// The request is not made while the token counts as refused.
+    case used
+    /// The request is made even then, to find out whether the token is good again.
+    case probed
+  }
+
+  static let pauseAfterRefusal: Duration = .seconds(300)
   /// The most tries of one request.
   static let maximumTries = 5
   /// Longer waits are the host's, which keeps what waits on the disk.
@@ -14,6 +26,7 @@ public actor PacedRequests {
   /// Only the answer to a request says whether its bucket has room for the next.
   private var busy: Set<String> = []
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+  private var refusedUntil: Duration = .zero
 
   /// - Parameter limits: the limits that the service states; `learn` adds those that its answers name.
   public init(_ limits: RateLimits) { self.limits = limits }
@@ -32,13 +45,14 @@ public actor PacedRequests {
   ///   - limit: the time for all of it, waits and further tries included. The host takes a send for lost after 30 s.
   ///   - isRepeatable: asking twice does no more than asking once.
   ///   - isCounted: room was taken for the request before (`takesRoomToSpare`).
+  ///   - credential: whether the request needs the token.
   ///   - attempt: makes one try within the time that it gets.
   /// - Returns: the value of the try that succeeded.
   /// - Throws: `rateLimited` where the wait would be longer than 5 s or the limit, or the last try's failure. Where the service may
   ///   have acted on an earlier try, that try's `unanswered` takes its place.
   public func perform<Value: Sendable>(
     _ lane: RateLimits.Lane, within limit: Duration, isRepeatable: Bool = true, isCounted: Bool = false,
-    _ attempt: @Sendable (Duration) async throws(RESTError) -> Value
+    credential: Credential = .used, _ attempt: @Sendable (Duration) async throws(RESTError) -> Value
   ) async throws(RESTError) -> Value {
     let deadline = now + limit
     let bucket = limits.bucket(of: lane)
@@ -47,12 +61,20 @@ public actor PacedRequests {
     var tries = 0
     var doubt: RESTError?
     while true {
-      do {
+      do throws(RESTError) {
         try await waitForRoom(lane, until: deadline)
+        if credential == .used, now < refusedUntil {
+          throw .refused(status: 401, code: nil, "the token was refused before")
+        }
         if tries > 0 || !isCounted { limits.began(lane, now: now) }
         tries += 1
-        return try await attempt(deadline - now)
+        let value = try await attempt(deadline - now)
+        if credential != .none { refusedUntil = .zero }
+        return value
       } catch {
+        if credential != .none, now >= refusedUntil, case .refused(status: 401, _, _) = error {
+          refusedUntil = now + Self.pauseAfterRefusal
+        }
         if case .unanswered = error { doubt = error }
         guard tries < Self.maximumTries, let delay = Self.delay(after: error, tries, isRepeatable),
           now + delay < deadline

@@ -7,6 +7,7 @@ public struct Pairing: Sendable {
   /// Eight letters and digits that are not mistaken for each other.
   public let code = String((0..<8).map { _ in "abcdefghjkmnpqrstuvwxyz23456789".randomElement() ?? "x" })
   private let dialogue: SetupDialogue
+  private let link: (@Sendable (String) -> String)?
   /// For the code to arrive.
   private let limit: Duration
   private let shown = SetOnce<Void>()
@@ -14,10 +15,15 @@ public struct Pairing: Sendable {
 
   private struct Paired: Error {}
 
-  /// - Parameter known: the settings that were given with the command. `pairingSeconds` sets the time for the code to arrive, for
-  ///   tests; ten minutes otherwise.
-  public init(_ dialogue: SetupDialogue, known: JSONValue) {
+  /// - Parameters:
+  ///   - known: the settings that were given with the command. `pairingSeconds` sets the time for the code to arrive, for tests; ten
+  ///     minutes otherwise.
+  ///   - link: makes an address of the code that opens the chat with the bot and writes the code there, where the service has such.
+  public init(
+    _ dialogue: SetupDialogue, known: JSONValue, link: (@Sendable (_ code: String) -> String)? = nil
+  ) {
     self.dialogue = dialogue
+    self.link = link
     limit = .seconds(known["pairingSeconds"]?.stringValue.flatMap { Int($0) } ?? 600)
   }
 
@@ -27,7 +33,13 @@ public struct Pairing: Sendable {
   public func isListening() async throws {
     guard shown.value == nil else { return }
     shown.set(())
-    try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
+    if let link {
+      // The place to show the address in another form, too.
+      try await dialogue.say("Open this within ten minutes, and press Start there: \(link(code))")
+      try await dialogue.say("Or write this to the bot in a direct message: \(code)")
+    } else {
+      try await dialogue.say("Write this to the bot in a direct message, within ten minutes: \(code)")
+    }
   }
 
   /// Takes a direct message to the bot.

@@ -51,20 +51,21 @@ public struct RateLimits: Sendable {
 
   /// The time that a request has to wait; zero when it may be sent now.
   public mutating func wait(for lane: Lane, now: Duration) -> Duration {
-    max(.zero, holdUntil - now, wait(in: lane, leaving: 0, now), all.wait(now: now))
+    max(.zero, holdUntil - now, wait(in: lane, isPatient: false, now), all.wait(now: now))
   }
 
   /// The time that a request has to wait which leaves room for others.
   public mutating func patientWait(for lane: Lane, now: Duration) -> Duration {
-    max(wait(for: lane, now: now), wait(in: lane, leaving: 1, now), all.wait(now: now, leaving: spare))
+    max(wait(for: lane, now: now), wait(in: lane, isPatient: true, now), all.wait(now: now, leaving: spare))
   }
 
-  private mutating func wait(in lane: Lane, leaving spare: Int, _ now: Duration) -> Duration {
+  private mutating func wait(in lane: Lane, isPatient: Bool, _ now: Duration) -> Duration {
     var longest = Duration.zero
     for index in windows[lane, default: []].indices {
+      let spare = isPatient ? windows[lane]?[index].spare ?? 0 : 0
       longest = max(longest, windows[lane]?[index].wait(now: now, leaving: spare) ?? .zero)
     }
-    guard let bucket = buckets[bucket(of: lane)], bucket.remaining <= spare else { return longest }
+    guard let bucket = buckets[bucket(of: lane)], bucket.remaining <= (isPatient ? 1 : 0) else { return longest }
     return max(longest, bucket.reset - now)
   }
 

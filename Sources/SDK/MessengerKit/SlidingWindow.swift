@@ -2,14 +2,18 @@
 public struct SlidingWindow: Sendable, Equatable {
   private let maximum: Int
   private let length: Duration
+  /// The events that patient requests leave to others.
+  let spare: Int
   private var times: [Duration] = []
 
   /// - Parameters:
   ///   - maximum: the most events within `length`.
   ///   - length: the length of the window, which slides with time.
-  public init(maximum: Int, within length: Duration) {
+  ///   - spare: as a limit of `RateLimits`: the events that patient requests leave to others.
+  public init(maximum: Int, within length: Duration, spare: Int = 1) {
     self.maximum = maximum
     self.length = length
+    self.spare = spare
   }
 
   /// The time that the next event has to wait; zero when it may happen now.

@@ -27,8 +27,6 @@ package actor RESTClient {
   /// All of one request: the host takes a plugin that is silent for thirty seconds over one to hang.
   private static let budget: Duration = .seconds(20)
   private static let uploadBudget: Duration = .seconds(110)
-  /// After a refused token every further request counts towards a ban.
-  private static let pauseAfterRefusal: Duration = .seconds(300)
   private static let pauseAfterBlock: Duration = .seconds(300)
   /// For a change of a growing message that was put off.
   private static let editPatience: Duration = .seconds(5)
@@ -44,7 +42,6 @@ package actor RESTClient {
   package nonisolated let requests = PacedRequests(RESTClient.defaultLimits)
   private let now = LoopClock.shared.reading
   private var invalid = RESTClient.invalidLimit
-  private var refusedUntil: Duration = .zero
 
   package init(_ settings: Settings) { self.settings = settings }
 
@@ -59,25 +56,22 @@ package actor RESTClient {
     isRepeatable: Bool = true, isCounted: Bool = false
   ) async throws(RESTError) -> JSONValue {
     let limit = limit ?? (file == nil ? Self.budget : Self.uploadBudget)
-    return try await requests.perform(route.lane, within: limit, isRepeatable: isRepeatable, isCounted: isCounted) {
-      left throws(RESTError) in try await self.answer(to: route, body, file, within: left)
-    }
+    // The gateway's address is how it is found out whether the token is good again. The token of an interaction that has expired is
+    // none of the bot's.
+    let credential: PacedRequests.Credential = route.hasOwnToken ? .none : route == .gateway ? .probed : .used
+    return try await requests.perform(
+      route.lane, within: limit, isRepeatable: isRepeatable, isCounted: isCounted, credential: credential
+    ) { left throws(RESTError) in try await self.answer(to: route, body, file, within: left) }
   }
 
   private func answer(
     to route: Route, _ body: JSONValue?, _ file: HTTPRequest.Part?, within limit: Duration
   ) async throws(RESTError) -> JSONValue {
-    // The gateway's address is how it is found out whether the token is good again.
-    if now() < refusedUntil, route != .gateway, !route.hasOwnToken {
-      throw .refused(status: 401, code: nil, "the token was refused before")
-    }
     let headers = route.hasOwnToken ? [] : [(name: "Authorization", value: "Bot \(settings.token)")]
     let (response, words) = try await settings.interface.ask(
       route.method, route.path, headers: headers, Self.content(body, file), within: limit)
     try await learn(route, response, words)
     guard (200..<300).contains(response.status) else {
-      // The token of an interaction that has expired is none of the bot's.
-      if response.status == 401, !route.hasOwnToken { refusedUntil = now() + Self.pauseAfterRefusal }
       throw .refused(
         status: response.status, code: words["code"]?.intValue.map { "\($0)" },
         words["message"]?.stringValue ?? "no reason given")
