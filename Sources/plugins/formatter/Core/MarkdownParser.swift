@@ -1,7 +1,7 @@
-internal import CMarkdown
+package import CMarkdown
 
 /// Receives what the Markdown library finds, in the order of the text.
-protocol MarkdownVisitor: AnyObject {
+package protocol MarkdownVisitor: AnyObject {
   func enter(block: MD_BLOCKTYPE, _ detail: UnsafeMutableRawPointer?)
   func leave(block: MD_BLOCKTYPE)
   func enter(span: MD_SPANTYPE, _ detail: UnsafeMutableRawPointer?)
@@ -10,12 +10,12 @@ protocol MarkdownVisitor: AnyObject {
 }
 
 extension MarkdownVisitor {
-  func enter(span: MD_SPANTYPE, _ detail: UnsafeMutableRawPointer?) {}
-  func leave(span: MD_SPANTYPE) {}
+  package func enter(span: MD_SPANTYPE, _ detail: UnsafeMutableRawPointer?) {}
+  package func leave(span: MD_SPANTYPE) {}
 }
 
 /// The Markdown library, for a visitor in place of its callbacks.
-enum MarkdownParser {
+package enum MarkdownParser {
   /// A C callback carries one pointer, and a visitor is wider.
   private final class Context {
     let visitor: any MarkdownVisitor
@@ -24,7 +24,7 @@ enum MarkdownParser {
   }
 
   /// - Parameter makeVisitor: gets the source, which the pointers of texts point into.
-  static func parse<Visitor: MarkdownVisitor>(
+  package static func parse<Visitor: MarkdownVisitor>(
     _ text: String, flags: Int32, _ makeVisitor: (UnsafeBufferPointer<CChar>) -> Visitor
   ) -> Visitor? {
     var text = text

@@ -1,17 +1,19 @@
-import CMarkdown
+package import CMarkdown
 
 /// A table of a Markdown text, as the Markdown library sees it.
-struct MarkdownTable: Equatable {
-  enum Alignment: Equatable { case left, center, right }
+package struct MarkdownTable: Equatable {
+  package enum Alignment: Equatable { case left, center, right }
 
   /// Cells without their markup; the first row is the header.
-  var rows: [[String]]
-  var alignments: [Alignment]
+  package var rows: [[String]] = []
+  package var alignments: [Alignment] = []
   /// Where its first cell with a text begins in the source, in bytes: on the line of the header, or on the first of a
   /// row whose earlier cells are empty.
-  var firstText: Int
+  var firstText = -1
   /// The row that cell is in.
-  var firstTextRow: Int
+  var firstTextRow = 0
+
+  package init() {}
 }
 
 /// Finds the tables at the top level of a Markdown text.
@@ -31,7 +33,7 @@ enum MarkdownTables {
       switch block {
       case MD_BLOCK_QUOTE, MD_BLOCK_UL, MD_BLOCK_OL: depth += 1
       case MD_BLOCK_TABLE:
-        if depth == 0 { current = MarkdownTable(rows: [], alignments: [], firstText: -1, firstTextRow: 0) }
+        if depth == 0 { current = MarkdownTable() }
       case MD_BLOCK_TR: current?.rows.append([])
       case MD_BLOCK_TH, MD_BLOCK_TD:
         cell = ""
@@ -82,7 +84,7 @@ enum MarkdownTables {
 }
 
 extension MarkdownTable.Alignment {
-  init(_ align: MD_ALIGN) {
+  package init(_ align: MD_ALIGN) {
     switch align {
     case MD_ALIGN_CENTER: self = .center
     case MD_ALIGN_RIGHT: self = .right

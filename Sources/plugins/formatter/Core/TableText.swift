@@ -1,7 +1,7 @@
 /// A table as lines of a fixed-width font: columns padded by display width, two spaces between them, a rule under the
 /// header.
-enum TableText {
-  static func lines(of table: MarkdownTable) -> [String] {
+package enum TableText {
+  package static func lines(of table: MarkdownTable) -> [String] {
     let columns = table.alignments.count
     let rows = table.rows.map { row in (0..<columns).map { $0 < row.count ? tidy(row[$0]) : "" } }
     let widths = (0..<columns).map { column in rows.map { DisplayWidth.of($0[column]) }.max() ?? 0 }
