@@ -397,7 +397,7 @@ let package = Package(
       name: "Telegram",
       dependencies: [
         "CMarkdown", "Formatter", "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP",
-        "RelayTransport", "RelayWire",
+        "RelayJSON", "RelayTransport", "RelayWire",
       ],
       path: "Sources/plugins/telegram/Core", swiftSettings: strict),
     .executableTarget(
@@ -461,7 +461,7 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(name: "RelayModelTests", dependencies: ["RelayModel", "RelayWire"], swiftSettings: strict),
     .testTarget(
-      name: "PairingsTests", dependencies: ["Pairings", "RelayModel", "RelayWire"], swiftSettings: strict),
+      name: "PairingsTests", dependencies: ["Pairings", "RelayModel"], swiftSettings: strict),
     .testTarget(
       name: "ApprovalsTests", dependencies: ["Approvals", "RelayJSON", "RelayModel", "RelayText", "RelayWire"],
       swiftSettings: strict

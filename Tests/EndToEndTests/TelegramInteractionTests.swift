@@ -1,6 +1,7 @@
 import ControlServer
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

@@ -2,6 +2,7 @@ import ControlServer
 import FoundationEssentials
 import ProcessSupervision
 import RelayHome
+import RelayJSON
 import RelayModel
 import RelayWire
 import TestSupport

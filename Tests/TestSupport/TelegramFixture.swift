@@ -1,5 +1,6 @@
 import FoundationEssentials
-package import RelayWire
+package import RelayJSON
+internal import RelayWire
 
 /// The messages that people see at Telegram, by its own account.
 package struct TelegramLedger {

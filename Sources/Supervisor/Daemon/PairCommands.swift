@@ -1,6 +1,7 @@
 import ArgumentParser
 internal import ControlServer
 import Glibc
+import RelayJSON
 internal import RelayModel
 import RelayTransport
 import RelayWire

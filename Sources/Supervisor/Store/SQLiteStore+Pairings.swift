@@ -1,3 +1,4 @@
+internal import RelayJSON
 package import RelayModel
 internal import RelayWire
 

@@ -2,6 +2,7 @@ internal import MessengerHTTP
 internal import MessengerKit
 internal import PluginSDK
 internal import RelayHTTP
+internal import RelayJSON
 internal import RelayWire
 
 /// Asks a Bot API server, within Telegram's limits. The token is part of each address, and of nothing else.

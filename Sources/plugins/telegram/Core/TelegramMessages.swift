@@ -1,5 +1,6 @@
 internal import MessengerKit
 internal import PluginSDK
+internal import RelayJSON
 internal import RelayWire
 
 /// The bot's own account.

@@ -1,6 +1,7 @@
 internal import MessengerKit
 internal import PluginSDK
 internal import RelayConcurrency
+internal import RelayJSON
 internal import RelayTransport
 internal import RelayWire
 
