@@ -145,11 +145,9 @@ package enum Telegram {
   package static func wait(
     at telegram: PythonServer, for isThere: (TelegramLedger) -> Bool
   ) async -> TelegramLedger? {
-    let r: TelegramLedger? = await telegram.wait { lines in
+    await telegram.wait { lines in
       let ledger = TelegramLedger(lines)
       return isThere(ledger) ? ledger : nil
     }
-    if r == nil { print("DEBUGX", telegram.printed.suffix(25).joined(separator: "\nDEBUGX ")) }
-    return r
   }
 }
