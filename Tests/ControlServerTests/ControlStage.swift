@@ -29,6 +29,8 @@ final class RecordingPairing: PairingService {
   let asked = Locked<[String]>([])
   /// Pairings whose caller has gone.
   let takenBack = Mailbox<String>()
+  /// Pairings whose connection has ended.
+  let voided = Mailbox<String>()
 
   private func note(_ text: String) { asked.withLock { $0.append(text) } }
 
@@ -49,6 +51,8 @@ final class RecordingPairing: PairingService {
     note("decide \(decision.rawValue) \(pairing)")
     return "done"
   }
+
+  func takeBack(_ pairing: String) { voided.post(pairing) }
 
   var active: [Pairing] {
     ["s1", "s2"].map {

@@ -90,6 +90,7 @@ import Testing
       _ = try await pi.request(PairingDecideRequest(pairing: "p1", decision: .trust), within: nil)
       pi.close()
       #expect(await stage.pairing.takenBack.next() == "p1")
+      #expect(await stage.pairing.voided.next() == "p1")
       _ = await waiting.result
       #expect(
         Set(stage.pairing.asked.withLock { $0 })

@@ -69,6 +69,16 @@ extension EndToEnd.Sessions {
       }
     }
 
+    @Test func `a terminal that ends with its question open admits nobody`() async throws {
+      try await PlayedPi.run { relay, pi in
+        try await Self.begin(relay, pi)
+        await relay.messenger.waitForText("Somebody has to confirm it", in: "dm-mallory")
+        await pi.kill()
+        await relay.messenger.waitForText("Nobody is at the terminal any more", in: "dm-mallory")
+        #expect(try await !Self.isAdmitted(relay, "hello"))
+      }
+    }
+
     @Test func `the terminal's disconnect ends its pairings`() async throws {
       try await PlayedPi.run { relay, pi in
         try await Self.pair(relay, pi)

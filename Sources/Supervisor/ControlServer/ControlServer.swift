@@ -103,7 +103,7 @@ package final class ControlServer: Sendable {
     let number = connections.withLock { $0.add(peer) }
     let client = ControlClient(peer, role, clock: clock, taskScope: taskScope, logger: logger)
     connections.withLock { $0.clients[number] = client }
-    let waiting = WithdrawableRequests()
+    let (waiting, offers) = (WithdrawableRequests(), PairingOffers())
     let caller = client.agentSession.map { session in
       ExtensionCaller(
         session: session,
@@ -122,7 +122,7 @@ package final class ControlServer: Sendable {
         }
         guard client.takes(request) else { continue }
         if PairingRequests.methods.contains(request.method), client.isOwner || caller != nil {
-          answer(pairing: request, of: caller, waiting)
+          answer(pairing: request, of: caller, waiting, offers)
         } else if let caller, ExtensionRequests.methods.contains(request.method) {
           // Before it is answered with the settings of now: a change that follows is told.
           if request.method == ExtensionHello.method { client.noteGreeting() }
@@ -136,6 +136,7 @@ package final class ControlServer: Sendable {
     }
     client.close()
     waiting.withdrawAll()
+    for pairing in offers.close() { handlers.pairing.takeBack(pairing) }
     connections.withLock { connections in
       connections.peers[number] = nil
       connections.clients[number] = nil
@@ -157,10 +158,12 @@ package final class ControlServer: Sendable {
 
   /// Answers a request about pairings beside those that follow, since one waits for a person.
   private func answer(
-    pairing request: IncomingRequest, of caller: ExtensionCaller?, _ waiting: WithdrawableRequests
+    pairing request: IncomingRequest, of caller: ExtensionCaller?, _ waiting: WithdrawableRequests,
+    _ offers: PairingOffers
   ) {
     let answer: @Sendable () async -> Void = { [handlers] in
-      await PairingRequests(service: handlers.pairing, sessions: handlers.sessions).answer(request, of: caller)
+      await PairingRequests(service: handlers.pairing, sessions: handlers.sessions, offers: offers)
+        .answer(request, of: caller)
     }
     let isWaiting = request.method == PairingWaitRequest.method
     taskScope.add(isWaiting ? waiting.admit(request.id, answer) : answer)

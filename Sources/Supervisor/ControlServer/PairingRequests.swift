@@ -1,4 +1,5 @@
 internal import AgentExtension
+internal import RelayConcurrency
 package import RelayModel
 internal import RelayTransport
 package import RelayWire
@@ -9,11 +10,40 @@ package protocol PairingService: Sendable {
   /// Must void the code when its caller is cancelled.
   func step(of pairing: String) async throws(WireError) -> PairingStep
   func decide(_ decision: PairingDecision, on pairing: String) async throws(WireError) -> String
+  /// Voids a code that nobody has used; nothing otherwise.
+  func takeBack(_ pairing: String)
   var active: [Pairing] { get }
   var trusted: [TrustedPerson] { get }
   /// - Parameter messenger: `KIND` or `KIND:INSTANCE`.
   func revoke(session: String?, messenger: String?, user: String?) async throws(WireError) -> [Pairing]
   func untrust(_ person: String, on messenger: String) async throws(WireError)
+}
+
+/// The pairings that a connection has begun: their codes are void when it ends, since nobody could confirm any more.
+final class PairingOffers: Sendable {
+  private enum State {
+    case open([String])
+    case closed
+  }
+
+  private let state = Locked(State.open([]))
+
+  /// - Returns: false where the connection has ended meanwhile.
+  func add(_ pairing: String) -> Bool {
+    state.withLock { state in
+      guard case .open(let pairings) = state else { return false }
+      state = .open(pairings + [pairing])
+      return true
+    }
+  }
+
+  func close() -> [String] {
+    state.withLock { state in
+      guard case .open(let pairings) = state else { return [] }
+      state = .closed
+      return pairings
+    }
+  }
 }
 
 /// Answers the requests about pairings: each is a case of `answer`.
@@ -26,6 +56,8 @@ struct PairingRequests {
   let service: any PairingService
   /// Finds the id of a session that is named.
   let sessions: any SessionService
+  /// The pairings that this connection has begun.
+  let offers: PairingOffers
 
   /// - Parameter caller: `nil` for the daemon's owner; pi in a terminal speaks of its own session only.
   func answer(_ request: IncomingRequest, of caller: ExtensionCaller?) async {
@@ -38,7 +70,9 @@ struct PairingRequests {
       case PairingBeginRequest.method:
         let wish = try request.params(PairingBeginRequest.self)
         let session = try await id(of: wish.session, caller)
-        request.reply(try await service.begin(messenger: wish.messenger, session: session, label: wish.name))
+        let offer = try await service.begin(messenger: wish.messenger, session: session, label: wish.name)
+        if !offers.add(offer.pairing) { service.takeBack(offer.pairing) }
+        request.reply(offer)
       case PairingWaitRequest.method:
         request.reply(try await service.step(of: try request.params(PairingWaitRequest.self).pairing))
       case PairingDecideRequest.method:

@@ -135,15 +135,7 @@ package final class PairingDesk: Sendable {
     }
     // A step that nobody is told is lost: the terminal has gone.
     guard let step = await followed.steps.next(), !Task.isCancelled else {
-      let now = timeSource.now()
-      let claimant = state.withLock { state in
-        state.codes.end(pairing, .takenBack, now: now)
-        return state.followed.removeValue(forKey: pairing)?.claimant
-      }
-      // The caller is cancelled, and the person waits.
-      if let claimant {
-        directory.taskScope.add { [self] in await refuse(claimant, Self.nobodyIsThere) }
-      }
+      takeBack(pairing)
       throw WireError(.unavailable, "the pairing was taken back")
     }
     if step.kind == .asked {
@@ -152,6 +144,19 @@ package final class PairingDesk: Sendable {
       forget(pairing)
     }
     return step
+  }
+
+  /// Voids the code of a terminal that has gone.
+  package func takeBack(_ pairing: String) {
+    let now = timeSource.now()
+    let followed = state.withLock { state in
+      state.codes.end(pairing, .takenBack, now: now)
+      return state.followed.removeValue(forKey: pairing)
+    }
+    followed?.steps.post(PairingStep(.ended, "The terminal that has shown the code has gone."))
+    guard let claimant = followed?.claimant else { return }
+    // Its caller may be cancelled, and the person waits.
+    directory.taskScope.add { [self] in await refuse(claimant, Self.nobodyIsThere) }
   }
 
   /// The decision about the person who has sent the code.
