@@ -24,8 +24,10 @@ final class PlayedMessenger: Sendable {
   /// Tells the ids of this messenger from those that another one has given.
   private let mark = UUID().uuidString
 
-  /// - Parameter name: `attached/…` is a terminal of this machine.
-  init(_ name: String = "fake/default") throws {
+  /// - Parameters:
+  ///   - name: `attached/…` is a terminal of this machine.
+  ///   - admitsEveryone: otherwise nobody is configured.
+  init(_ name: String = "fake/default", admitsEveryone: Bool = true) throws {
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw SystemError("socketpair")
@@ -36,7 +38,7 @@ final class PlayedMessenger: Sendable {
     capabilities.typing = true
     capabilities.buttons = ButtonLimits(rows: 5, perRow: 5, labelLength: 80, idLength: 100)
     var messenger = Config.Messenger(kind: "fake", instance: "default")
-    messenger.access.everyone = true
+    messenger.access.everyone = admitsEveryone
     link = PluginConnection(
       name: name,
       about: InitializeReply(
