@@ -7,7 +7,7 @@ import Testing
 @Suite struct ExtensionChoiceTests {
   private let pi = AgentExecutable(path: "/bin/pi", takesSessionID: true, takesExtensions: true, isDemo: false)
 
-  private func choice(_ settings: Config.Pi = Config.Pi(), installed: String? = nil) -> ExtensionChoice {
+  private func choice(_ settings: Config.Pi = Config().pi, installed: String? = nil) -> ExtensionChoice {
     ExtensionChoice(settings, installed: installed)
   }
 
@@ -19,7 +19,7 @@ import Testing
   @Test func `the configured folder counts before the installed one`() throws {
     let scratch = try TemporaryFolder()
     for name in ["mine", "installed"] { try install(name, in: scratch) }
-    var settings = Config.Pi()
+    var settings = Config().pi
     #expect(choice(settings, installed: scratch.path + "/installed") == .folder(scratch.path + "/installed"))
     settings.extensionFolder = scratch.path + "/mine"
     #expect(choice(settings, installed: scratch.path + "/installed") == .folder(scratch.path + "/mine"))
@@ -29,7 +29,7 @@ import Testing
   @Test func `a program whose calls would not wait is named with the remedy`() throws {
     let scratch = try TemporaryFolder()
     try install("there", in: scratch)
-    var settings = Config.Pi()
+    var settings = Config().pi
     settings.extensionFolder = scratch.path + "/none"
     #expect(choice(settings).approvalProblem(of: pi)?.contains("/none/index.js cannot be read; correct") == true)
     #expect(choice().approvalProblem(of: pi)?.contains("set pi.extension to its folder") == true)

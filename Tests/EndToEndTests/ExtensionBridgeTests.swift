@@ -1,3 +1,4 @@
+import ProcessSupervision
 import RelayJSON
 import RelayWire
 import TestSupport
