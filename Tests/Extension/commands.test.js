@@ -71,17 +71,30 @@ test("a prompt with which pi begins nothing fails after 30 s, and counts as the 
   assert.equal(daemon.responses.filter((one) => one.id === "p1").length, 1);
 });
 
-test("an error of pi is the answer to the prompt, which comes no more, and the next prompt runs", async (t) => {
+test("a prompt that pi could not run without a model or a key is refused at once, and does not count as the chat's", async (t) => {
   const { connect, pi, daemon } = scene(t);
   await connect();
-  const send = pi.sendUserMessage;
-  pi.sendUserMessage = () => Promise.reject(new Error("No API key found"));
-  assert.equal((await daemon.command({ type: "prompt", message: "hello" })).error, "No API key found");
-  pi.sendUserMessage = send;
+  Object.assign(pi, { hasKey: false, key: undefined });
+  assert.match((await daemon.command({ type: "prompt", message: "hello" })).error, /^pi has no key for fake; type \/login/);
+  const { model } = pi;
+  pi.model = undefined;
+  assert.match((await daemon.command({ type: "prompt", message: "hello" })).error, /^pi has no model; choose one with \/model/);
+  assert.deepEqual([pi.sent, pi.errors], [[], []]);
+  // A key that pi has found since.
+  Object.assign(pi, { model, key: { apiKey: "k" } });
   await pi.type("hello");
   assert.equal((await daemon.event("message_start")).source, "interactive");
   await pi.endRun();
   assert.equal((await daemon.command({ type: "prompt", message: "hello" })).success, true);
+});
+
+test("an error that pi throws is the answer to the prompt", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  pi.sendUserMessage = () => {
+    throw new Error("the runtime is stale");
+  };
+  assert.equal((await daemon.command({ type: "prompt", message: "hello" })).error, "the runtime is stale");
 });
 
 test("images come with the prompt, however long its line is", async (t) => {
@@ -194,10 +207,10 @@ test("a skill that pi did not take is given whole again", async (t) => {
   await connect();
   writeFileSync(join(folder, "SKILL.md"), "Do it.");
   pi.otherCommands = [{ name: "skill:s", source: "skill", sourceInfo: { path: join(folder, "SKILL.md") } }];
-  const send = pi.sendUserMessage;
-  pi.sendUserMessage = () => Promise.reject(new Error("no"));
+  const { model } = pi;
+  pi.model = undefined;
   await daemon.command({ type: "prompt", message: "/skill:s" });
-  pi.sendUserMessage = send;
+  pi.model = model;
   await daemon.command({ type: "prompt", message: "/skill:s" });
   assert.match(pi.sent.at(-1).content, /Do it\./);
 });
@@ -225,11 +238,13 @@ test("placeholders of templates", () => {
 });
 
 test("a command of another extension is run by pi", async (t) => {
-  const { connect, pi, daemon } = scene(t);
+  const { connect, pi, daemon, clock } = scene(t);
   await connect();
   pi.otherCommands = [{ name: "lint", source: "extension" }];
-  const response = await daemon.command({ type: "prompt", message: "/lint all" });
-  assert.equal(response.data.disposition, "handled");
+  const response = daemon.command({ type: "prompt", message: "/lint all" });
+  await pi.until(() => pi.extensionCommandsRun.length === 1);
+  clock.advance(2_000);
+  assert.equal((await response).data.disposition, "handled");
   assert.deepEqual(pi.extensionCommandsRun, ["/lint all"]);
   assert.match((await daemon.command({ type: "steer", message: "/lint all" })).error, /send it as a prompt/);
 });
@@ -251,7 +266,6 @@ test("while a chat's command runs, the same text can be typed", async (t) => {
   pi.sendUserMessage = () => {
     isSent = true;
     pi.happened();
-    return new Promise(() => {});
   };
   const response = daemon.command({ type: "prompt", message: "/lint" });
   await pi.until(() => isSent);

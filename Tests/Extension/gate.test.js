@@ -292,7 +292,8 @@ test("a turn that a command begins for a chat is the chat's", async (t) => {
   await one.connect();
   one.daemon.answers["extension.approve"] = { decision: "deny", reason: "no" };
   one.pi.otherCommands = [{ name: "ship", source: "extension" }];
-  await one.daemon.command({ type: "prompt", message: "/ship" });
+  void one.daemon.command({ type: "prompt", message: "/ship" });
+  await one.pi.until(() => one.pi.extensionCommandsRun.length === 1);
   await one.pi.emit("agent_start");
   assert.equal((await one.pi.callTool("bash", {})).block, true);
 });

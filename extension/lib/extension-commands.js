@@ -1,4 +1,4 @@
-/** The time after which a command that still runs counts as handled, in milliseconds. */
+/** The time after which a command counts as handled, in milliseconds: pi does not tell its end. */
 const patience = 2_000;
 
 /**
@@ -48,8 +48,7 @@ export class ExtensionCommands {
       this.#running.set(text, () => finish(new Error("this release of pi runs commands of extensions only from its terminal; update pi")));
       this.#requester.commandRun();
       try {
-        const sent = this.#pi.sendUserMessage(text, { deliverAs: behavior, expandPromptTemplates: true });
-        if (sent) sent.then(() => finish(undefined), finish);
+        this.#pi.sendUserMessage(text, { deliverAs: behavior, expandPromptTemplates: true });
       } catch (error) {
         finish(error);
       }

@@ -51,6 +51,7 @@ export class PromptDelivery {
    * @param {(disposition: "started" | "queued") => void} accepted
    */
   async #give(text, images, behavior, accepted) {
+    if (this.#session.context().isIdle()) await requireModel(this.#session.context());
     const wasIdle = this.#session.context().isIdle();
     // In the middle of a run pi queues it.
     if (wasIdle && this.#session.isCompacting) throw new Error("pi is compacting the session; send it again afterwards");
@@ -67,8 +68,8 @@ export class PromptDelivery {
           };
           this.#session.origins.expect(message);
           const content = images.length === 0 ? text : [/** @type {const} */ ({ type: "text", text }), ...images];
-          // The promise of newer releases lasts as long as the run: only its failure counts.
-          Promise.resolve(this.#pi.sendUserMessage(content, { deliverAs: behavior })).catch(reject);
+          // pi returns nothing, and shows a failure in its terminal alone.
+          this.#pi.sendUserMessage(content, { deliverAs: behavior });
           if (wasIdle) cancelLimit = this.#clock.after(startLimit, () => reject(new StartOverdue()));
           else setImmediate(() => message.accepted?.());
         })
@@ -82,4 +83,18 @@ export class PromptDelivery {
       cancelLimit();
     }
   }
+}
+
+/**
+ * Refuses what pi would refuse: an extension is not told that a message began no run.
+ * @param {PiContext} ctx
+ * @throws {Error}
+ */
+async function requireModel({ model, modelRegistry }) {
+  if (!model) throw new Error("pi has no model; choose one with /model in its terminal");
+  if (modelRegistry.hasConfiguredAuth?.(model) !== false) return;
+  // A key that came since pi looked for keys is found by this only.
+  const { apiKey, headers } = (await modelRegistry.getApiKeyAndHeaders?.(model)) ?? {};
+  if (apiKey || headers) return;
+  throw new Error(`pi has no key for ${model.provider}; type /login in its terminal, or set the key and start pi again`);
 }

@@ -42,7 +42,12 @@ interface PiContext {
   mode?: "tui" | "rpc" | "json" | "print";
   model?: PiModel;
   signal?: AbortSignal;
-  modelRegistry: { getAvailable(): PiModel[] | Promise<PiModel[]>; find(provider: string, id: string): PiModel | undefined };
+  modelRegistry: {
+    getAvailable(): PiModel[] | Promise<PiModel[]>;
+    find(provider: string, id: string): PiModel | undefined;
+    hasConfiguredAuth?(model: PiModel): boolean;
+    getApiKeyAndHeaders?(model: PiModel): Promise<{ apiKey?: string; headers?: object }>;
+  };
   sessionManager: {
     getSessionId(): string;
     getSessionFile(): string | undefined;
@@ -100,10 +105,7 @@ interface PiAPI {
       getArgumentCompletions?(prefix: string): PiCompletion[] | null;
     },
   ): void;
-  sendUserMessage(
-    content: Content,
-    options?: { deliverAs?: "steer" | "followUp"; expandPromptTemplates?: boolean },
-  ): void | Promise<void>;
+  sendUserMessage(content: Content, options?: { deliverAs?: "steer" | "followUp"; expandPromptTemplates?: boolean }): void;
   appendEntry?(customType: string, data?: any): void;
   getSessionName(): string | undefined;
   setSessionName(name: string): void;

@@ -30,8 +30,13 @@ export class FakePi extends Happenings {
   programs = [];
   programResult = { code: 0, stdout: "", stderr: "" };
   otherCommands = [];
-  /** Newer releases run commands of extensions in the text of an extension, and return a promise for a message that was sent. */
+  /** Newer releases run commands of extensions in the text of an extension. */
   runsCommands = true;
+  /** What pi's list of keys says, and what it would find. */
+  hasKey = true;
+  key = { apiKey: "k" };
+  /** Errors that pi shows in its terminal, and tells no extension. */
+  errors = [];
   /** A message that is sent while pi is idle begins no run. */
   isStuck = false;
   extensionCommandsRun = [];
@@ -59,6 +64,8 @@ export class FakePi extends Happenings {
       },
       modelRegistry: {
         getAvailable: () => [this.model, { provider: "fake", id: "fake-2" }],
+        hasConfiguredAuth: () => this.hasKey,
+        getApiKeyAndHeaders: async () => ({ ok: true, ...this.key }),
         find: (provider, id) => (provider === "fake" && id === "fake-2" ? { provider, id } : undefined),
       },
       sessionManager: {
@@ -127,21 +134,23 @@ export class FakePi extends Happenings {
   sendUserMessage(content, options = {}) {
     this.#note(this.sent, { content, options });
     const text = typeof content === "string" ? content : content.filter((one) => one.type === "text").map((one) => one.text).join("");
-    if (options.expandPromptTemplates && this.runsCommands && text.startsWith("/")) {
-      return Promise.resolve().then(() => this.#note(this.extensionCommandsRun, text));
-    }
-    if (!this.isIdle && !options.deliverAs) throw new Error("Agent is already processing.");
-    const done = this.#accept(text, content, options);
-    return this.runsCommands ? done : undefined;
+    void this.#accept(text, content, options).catch((error) => this.#note(this.errors, error.message));
   }
 
   async #accept(text, content, options) {
+    if (options.expandPromptTemplates && this.runsCommands && text.startsWith("/")) {
+      await undefined;
+      return this.#note(this.extensionCommandsRun, text);
+    }
+    if (!this.isIdle && !options.deliverAs) throw new Error("Agent is already processing.");
     const results = await this.emit("input", { text, source: "extension", streamingBehavior: this.isIdle ? undefined : options.deliverAs });
     if (results.some((one) => one.action === "handled") || this.isStuck) return;
     if (!this.isIdle) {
       this.hasPending = true;
       return;
     }
+    if (!this.model) throw new Error("No model selected.");
+    if (!this.hasKey && !this.key) throw new Error(`No API key found for ${this.model.provider}.`);
     await this.beginRun(text, content);
   }
 
