@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import ProcessSupervision
+import RelayHome
 import RelayJSON
 import RelayWire
 import TestSupport

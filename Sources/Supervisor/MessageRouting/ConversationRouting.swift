@@ -4,6 +4,7 @@ internal import MessageDelivery
 internal import Pairings
 internal import PluginRuntime
 internal import RelayConcurrency
+internal import RelayConfig
 internal import RelayHome
 internal import RelayModel
 internal import SessionCatalog
