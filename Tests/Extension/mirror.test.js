@@ -24,9 +24,20 @@ test("a turn is reported in the shape of pi's RPC mode, with deltas only", async
     { type: "message_update", assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: "Hi \u2028 there" } },
     { type: "message_end", message: assistant },
     { type: "turn_end" },
-    { type: "agent_end" },
+    { type: "agent_end", willRetry: false },
     { type: "agent_settled" },
   ]);
+});
+
+test("a release of pi that is idle at the end of a run, or may be, is not said to settle later", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  await pi.emit("agent_end", { messages: [] });
+  assert.deepEqual(await daemon.event("agent_end"), { type: "agent_end" });
+  pi.isIdle = false;
+  pi.ctx.mode = undefined;
+  await pi.emit("agent_end", { messages: [] });
+  assert.deepEqual(await daemon.event("agent_end"), { type: "agent_end" });
 });
 
 test("an update without a delta keeps its content and its tool call", () => {

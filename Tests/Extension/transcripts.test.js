@@ -16,7 +16,7 @@ const mirrored = new Set(
 function heard(event) {
   switch (event.type) {
     case "message_update": return { type: event.type, assistantMessageEvent: event.assistantMessageEvent };
-    case "agent_end": return { type: event.type, willRetry: event.willRetry };
+    case "agent_end": return { type: event.type };
     case "turn_end": return { type: event.type };
     case "message_start":
     case "message_end": return event.message.role === "user" ? { ...event, source: "extension" } : event;

@@ -76,7 +76,12 @@ export function mirrorEvents(pi, session, clock) {
 
   pi.on("turn_end", () => send({ type: "turn_end" }));
   // The daemon has heard the messages of the run one by one.
-  pi.on("agent_end", (event) => send({ type: "agent_end", willRetry: event.willRetry }));
+  pi.on("agent_end", (_, ctx) => {
+    // pi does not tell an extension whether it tries again. Where it is not idle yet, as in newer releases, it says `agent_settled`
+    // at the end of all, and the daemon waits for that.
+    const settles = ctx.mode !== undefined && !ctx.isIdle();
+    send({ type: "agent_end", ...(settles ? { willRetry: false } : {}) });
+  });
   pi.on("agent_settled", (_, ctx) => {
     // A prompt that pi refuses beside a run reports that all has settled, and that pi is idle: the signal is that of the run.
     const isOver = ctx.isIdle() && ctx.signal === undefined;
