@@ -141,11 +141,11 @@ test("the last answer and the statistics are read from the session", async (t) =
   const usage = { input: 3, output: 4, totalTokens: 7, cost: { total: 0.5 } };
   pi.entries = [
     { id: "e1", type: "message", message: { role: "user", content: "q" } },
-    { id: "e2", type: "message", message: { role: "assistant", content: [{ type: "text", text: "a" }], usage } },
+    { id: "e2", type: "message", message: { role: "assistant", content: [{ type: "toolCall" }, { type: "text", text: "a" }], usage } },
   ];
   assert.deepEqual((await daemon.command({ type: "get_last_assistant_text" })).data, { text: "a" });
   const { data } = await daemon.command({ type: "get_session_stats" });
-  assert.deepEqual([data.userMessages, data.assistantMessages, data.tokens.total, data.cost, data.contextUsage.tokens], [1, 1, 7, 0.5, 10]);
+  assert.deepEqual([data.userMessages, data.assistantMessages, data.toolCalls, data.tokens.total, data.cost, data.contextUsage.tokens], [1, 1, 1, 7, 0.5, 10]);
 });
 
 test("abort, the name, the model and the thinking level reach pi", async (t) => {
@@ -159,6 +159,8 @@ test("abort, the name, the model and the thinking level reach pi", async (t) => 
   assert.deepEqual([pi.shutdowns, pi.aborts, pi.name, pi.level, pi.model.id, model.data.id], [1, 1, "payments", "high", "fake-2", "fake-2"]);
   assert.equal((await daemon.command({ type: "set_model", provider: "fake", modelId: "fake-9" })).error, "Model not found: fake/fake-9");
   assert.equal((await daemon.command({ type: "set_session_name", name: " " })).success, false);
+  assert.match((await daemon.command({ type: "set_thinking_level", level: "bogus" })).error, /no thinking level "bogus"; there are: off, .*, max$/);
+  assert.equal(pi.level, "high");
 });
 
 test("models are listed without addresses and headers", async (t) => {
@@ -234,6 +236,8 @@ test("placeholders of templates", () => {
   assert.equal(fill("${@:2}|${@:2:1}|${4:-none}|${@:-all}|${ARGUMENTS:-x}"), "two words $1|two words|none|one two words $1|one two words $1");
   assert.equal(fillTemplate("${@:-all} ${ARGUMENTS:-every}", ""), "all every");
   assert.deepEqual(splitArguments(`a 'b c' d"e f"g`), ["a", "b c", "de fg"]);
+  assert.deepEqual(splitArguments(`don't stop "all of it"`), ["don't", "stop", "all of it"]);
+  assert.deepEqual(splitArguments(`what's it's "" "o'clock" say "no 'never`), ["what's", "it's", "o'clock", "say", '"no', "'never"]);
   assert.equal(withoutFrontMatter("---\r\na: b\r\n---\r\nbody\n---\nend"), "body\n---\nend");
 });
 

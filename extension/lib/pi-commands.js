@@ -5,6 +5,7 @@ import { worksInChat } from "./slash-text.js";
 
 /** Room for the data of an answer, in bytes. */
 const maximumData = maximumLine - 4_096;
+const thinkingLevels = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 /** Commands that may be unanswered; the next one is refused. */
 const maximumUnanswered = 64;
 
@@ -80,7 +81,7 @@ export class PiCommands {
       case "get_commands": return { commands: this.#pi.getCommands().filter((one) => worksInChat(one.name)) };
       case "get_available_models": return { models: (await ctx.modelRegistry.getAvailable()).map((model) => shownModel(model)) };
       case "set_model": return this.#setModel(command, ctx);
-      case "set_thinking_level": return this.#pi.setThinkingLevel(String(command.level ?? ""));
+      case "set_thinking_level": return this.#setThinkingLevel(String(command.level ?? ""));
       case "set_session_name": return this.#setName(String(command.name ?? ""));
       case "compact": return this.#compact(command.customInstructions, ctx);
       case "shutdown": return void ctx.shutdown();
@@ -176,6 +177,7 @@ export class PiCommands {
   #statistics(ctx) {
     const messages = ctx.sessionManager.getEntries().flatMap((one) => (one.type === "message" ? [one.message] : []));
     const count = (/** @type {string} */ role) => messages.filter((one) => one?.role === role).length;
+    const blocks = messages.flatMap((one) => (one?.role === "assistant" && Array.isArray(one.content) ? one.content : []));
     const usages = messages.map((one) => one?.usage).filter(Boolean);
     const sum = (/** @type {string} */ field) => usages.reduce((total, one) => total + (Number(one[field]) || 0), 0);
     return {
@@ -183,6 +185,7 @@ export class PiCommands {
       sessionId: ctx.sessionManager.getSessionId(),
       userMessages: count("user"),
       assistantMessages: count("assistant"),
+      toolCalls: blocks.filter((block) => block?.type === "toolCall").length,
       toolResults: count("toolResult"),
       totalMessages: messages.length,
       tokens: {
@@ -204,6 +207,13 @@ export class PiCommands {
     if (!model) throw new Error(`Model not found: ${wanted}`);
     if (!(await this.#pi.setModel(model))) throw new Error(`There is no key for ${wanted}`);
     return shownModel(model);
+  }
+
+  /** @param {string} level */
+  #setThinkingLevel(level) {
+    // pi takes any word, and uses the lowest level for one that it does not know.
+    if (!thinkingLevels.includes(level)) throw new Error(`there is no thinking level "${level}"; there are: ${thinkingLevels.join(", ")}`);
+    this.#pi.setThinkingLevel(level);
   }
 
   /** @param {string} name */

@@ -1,10 +1,12 @@
 /**
- * The arguments of a command line: separated by white space, quoted with `'` or `"`.
+ * The arguments of a command line, as pi splits them: separated by white space, quoted with `'` or `"`. Unlike pi, it takes a `'` within
+ * a word for an apostrophe, and keeps a quotation mark that has no other.
  * @param {string} line
  */
 export function splitArguments(line) {
-  const words = line.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
-  return words.map((one) => one.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
+  const words = line.match(/(?:"[^"]*"|(?<!\S)'[^']*'|[^\s"]|")+/g) ?? [];
+  const bare = words.map((one) => one.replace(/"([^"]*)"|^'([^']*)'/g, (_, double, single) => double ?? single));
+  return bare.filter((one) => one !== "");
 }
 
 const placeholder = /\$\{(@|ARGUMENTS|\d+):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$(@|ARGUMENTS\b|\d+)/g;
