@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -69,4 +69,26 @@ test("the daemon hears the settings of the bridge, and the person reads all of t
   const { params } = await one.connect();
   assert.deepEqual(params.bridge, { spillRawEvents: false });
   assert.match((await one.pi.runCommand("relay", "settings")).text, /\nspillRawEvents: false \(.*settings\.json\)\n/);
+});
+
+test("the tab of the extension manager shows each setting with its default, and what it writes counts", (t) => {
+  const manifest = JSON.parse(readFileSync(new URL("../../extension/package.json", import.meta.url), "utf8"));
+  const { displayName, settings: shown } = manifest.kendex.extensionManager;
+  assert.equal(displayName, "Session Bridge");
+  assert.deepEqual(Object.fromEntries(shown.map((one) => [one.key, one.default])), Object.fromEntries(Object.entries(table).map(([key, one]) => [key, one.value ?? ""])));
+  for (const { key, type } of shown) assert.equal(type, table[key].value === undefined ? "path" : typeof table[key].value);
+
+  const folder = mkdtempSync(join(tmpdir(), "pi-relay-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const config = (values) => ({ extensionManager: { config: { "pi-relay": values } } });
+  const written = {
+    relay: { historyLimit: 10, maxEventBytes: 1_000 },
+    vstack: config({ maxEventBytes: 2_000, heartbeatMs: 2_000 }),
+    kendex: config({ heartbeatMs: 3_000, bridgeDir: "", showStatus: "no" }),
+  };
+  writeFileSync(join(folder, "settings.json"), JSON.stringify(written));
+  const { ofBridge, problems } = new Settings({ PI_CODING_AGENT_DIR: folder }, { cwd: "/", isProjectTrusted: () => false });
+  assert.deepEqual(ofBridge, { historyLimit: 10, maxEventBytes: 2_000, heartbeatMs: 3_000 });
+  assert.equal(problems.length, 1);
+  assert.match(problems[0], /kendex\.extensionManager\.config\.pi-relay\.showStatus must be true or false$/);
 });

@@ -27,8 +27,11 @@ export const table = {
 
 const own = ["enabled", "showStatus", "notifyOnStart"];
 
+/** The places of the settings in a file; a later one counts more. The last two are written by the tab of `/extensions:settings`. */
+const places = [["relay"], ...["vstack", "kendex"].map((name) => [name, "extensionManager", "config", "pi-relay"])];
+
 /**
- * The settings under `relay` in pi's settings files: the user's, then those of a project that the user trusts, then the
+ * The settings under `relay`, and under `kendex.extensionManager.config["pi-relay"]`, in pi's settings files: the user's, then those of a project that the user trusts, then the
  * environment's. A value that is not one of its kind is a problem, and has no effect.
  */
 export class Settings {
@@ -47,7 +50,10 @@ export class Settings {
     const files = [join(agent, "settings.json")];
     if (ctx.isProjectTrusted?.()) files.push(join(ctx.cwd, ".pi/settings.json"));
     for (const file of files) {
-      for (const [name, value] of Object.entries(section(file))) this.#take(name, value, file);
+      const all = contents(file);
+      for (const place of places) {
+        for (const [name, value] of Object.entries(section(all, place))) this.#take(name, value, file, place);
+      }
     }
     for (const [name, { environment }] of Object.entries(table)) {
       const text = environment && env[environment];
@@ -74,11 +80,13 @@ export class Settings {
     return [...lines, ...this.problems.map((one) => `✖ ${one}`)].join("\n");
   }
 
-  /** @param {string} name @param {unknown} value @param {string} origin */
-  #take(name, value, origin) {
+  /** @param {string} name @param {unknown} value @param {string} origin @param {string[]} [place] in a file */
+  #take(name, value, origin, place = ["relay"]) {
+    // The tab writes an empty text for no path.
+    if (value === "" && name === "bridgeDir") return;
     const entry = Object.hasOwn(table, name) ? table[name] : undefined;
     const problem = entry === undefined ? "is not a setting" : mistake(value, entry);
-    if (problem) this.problems.push(`${origin}: relay.${name} ${problem}`);
+    if (problem) this.problems.push(`${origin}: ${place.join(".")}.${name} ${problem}`);
     else this.#set.set(name, { value: /** @type {boolean | number | string} */ (value), origin });
   }
 }
@@ -95,13 +103,18 @@ function mistake(value, { value: standard, from = 0, to = Infinity }) {
   return isFitting ? undefined : `must be a whole number from ${from} to ${to}`;
 }
 
-/** @param {string} file @returns {Record<string, unknown>} */
-function section(file) {
+/** @param {string} file @returns {unknown} */
+function contents(file) {
   try {
-    const { relay } = JSON.parse(readFileSync(file, "utf8"));
-    return relay !== null && typeof relay === "object" ? relay : {};
+    return JSON.parse(readFileSync(file, "utf8"));
   } catch {
     // pi itself reports a settings file that it cannot read.
-    return {};
+    return undefined;
   }
+}
+
+/** @param {any} all @param {string[]} place @returns {Record<string, unknown>} */
+function section(all, place) {
+  const found = place.reduce((value, name) => value?.[name], all);
+  return found !== null && typeof found === "object" ? found : {};
 }
