@@ -127,12 +127,12 @@ extension TelegramMessenger {
       return await add(lane, [id]) { try await self.handle([message], place, [id]) }
     }
     let name = "\(lane) \(album)"
-    guard reception.albums.add(message, of: name, update: id, now: LoopClock.shared.reading()) else { return }
+    guard reception.albums.add(message, of: name, update: id, now: reception.now()) else { return }
     await add(lane, []) { try await self.handleAlbum(name, place) }
   }
 
   private func handleAlbum(_ name: String, _ place: Place) async throws {
-    while case let wait = reception.albums.wait(for: name, now: LoopClock.shared.reading()), wait > .zero {
+    while case let wait = reception.albums.wait(for: name, now: reception.now()), wait > .zero {
       try await LoopClock.shared.sleep(for: wait)
     }
     let album = reception.albums.finish(name, in: place.chat)

@@ -2,6 +2,7 @@ internal import MessengerHTTP
 internal import MessengerKit
 package import PluginSDK
 internal import RelayConcurrency
+internal import RelayTransport
 
 /// The bot: passes Telegram's updates to the host, and carries out the host's requests at Telegram.
 package actor TelegramMessenger: Plugin {
@@ -29,6 +30,7 @@ package actor TelegramMessenger: Plugin {
     /// Updates that were received and are not confirmed yet.
     var known: Set<Int> = []
     var albums = Albums()
+    let now = LoopClock.shared.reading
     /// The relay's commands by their names in Telegram's menu.
     var commands: [String: String] = [:]
     var me: Me?
