@@ -106,6 +106,7 @@ function mirrorCompaction(pi, session, clock, send) {
   const end = (/** @type {object} */ outcome) => {
     if (!session.isCompacting) return;
     session.isCompacting = false;
+    session.origins.compacted();
     cancelLimit();
     send({ type: "compaction_end", ...outcome });
   };

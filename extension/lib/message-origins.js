@@ -21,6 +21,7 @@ export class MessageOrigins {
   #expected = [];
   /** @type {Set<Expected>} */
   #old = new Set();
+  #hasCompacted = false;
 
   /** @param {Expected} message */
   expect(message) {
@@ -41,12 +42,18 @@ export class MessageOrigins {
     for (const one of this.#expected) if (one.beginsRun) one.accepted?.();
   }
 
+  /** pi gives itself the messages that were typed during a compaction, and shows most of them to no handler of `input`. */
+  compacted() {
+    this.#hasCompacted = true;
+  }
+
   /**
    * Takes the message that a run has taken out of what is outstanding.
    *
    * Texts are compared: first one that was sent while pi was idle, then steering, as pi takes it first. pi expands templates that
    * are typed in the terminal, so that no text is equal: such a message is of the terminal if anything of the terminal is
-   * outstanding. The origin is not certain where a message of the other source is outstanding that could be meant.
+   * outstanding, or may have been typed during a compaction. The origin is not certain where a message of the other source is
+   * outstanding that could be meant.
    * @param {string} text
    * @returns {Origin}
    */
@@ -57,12 +64,15 @@ export class MessageOrigins {
     const terminal = this.#expected.find((one) => one.source === "interactive");
     const relay = this.#expected.find((one) => one.source === "relay");
     if (terminal) return this.#take(terminal, relay === undefined);
+    // The message of the daemon is still to come: without it here, its turn would not count as one of a chat.
+    if (relay && this.#hasCompacted) return { source: "interactive", isCertain: false };
     if (relay) return this.#take(relay, true);
     return { source: "extension", isCertain: true };
   }
 
   /** pi is idle and holds no message: what was outstanding when it was idle the last time will not come. */
   settled() {
+    this.#hasCompacted = false;
     this.#expected = this.#expected.filter((one) => !this.#old.has(one));
     this.#old = new Set(this.#expected);
   }
