@@ -81,10 +81,11 @@ struct BridgeRequests: Sendable {
 
   private func state(_ reason: String) async throws -> [UInt8] {
     if let now = await host.state(of: bridge.session) {
+      let isInRun = bridge.isInRun
       bridge.update(reason) { record in
         record.sessionName = now.name ?? record.sessionName
         // The host knows of no run that the agent's own person began.
-        record.isIdle = now.isIdle && !bridge.isInRun
+        record.isIdle = now.isIdle && !isInRun
         record.hasPendingMessages = now.hasPendingMessages
       }
     }
