@@ -61,7 +61,7 @@ format: ## apply formatting
 install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
 	install -m 755 $(PROGRAMS)/pi-relayd $(PROGRAMS)/pi-bridge $(PREFIX)/bin/
-	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,irc,slack,telegram,toml} $(PREFIX)/libexec/pi-relay/
+	install -m 755 $(PROGRAMS)/pi-relay-{guardian,demo-agent,formatter,attachments,discord,irc,slack,toml} $(PREFIX)/libexec/pi-relay/
 	install -d $(PREFIX)/libexec/pi-relay/extension/lib
 	install -m 644 extension/{package.json,index.js} $(PREFIX)/libexec/pi-relay/extension/
 	install -m 644 extension/lib/*.js $(PREFIX)/libexec/pi-relay/extension/lib/

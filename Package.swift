@@ -393,16 +393,6 @@ let package = Package(
     .executableTarget(
       name: "pi-relay-slack", dependencies: ["PluginSDK", "Slack"], path: "Sources/plugins/slack/Main",
       swiftSettings: strict),
-    .target(
-      name: "Telegram",
-      dependencies: [
-        "CMarkdown", "Formatter", "MessengerHTTP", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayHTTP",
-        "RelayJSON", "RelayTransport", "RelayWire",
-      ],
-      path: "Sources/plugins/telegram/Core", swiftSettings: strict),
-    .executableTarget(
-      name: "pi-relay-telegram", dependencies: ["PluginSDK", "Telegram"], path: "Sources/plugins/telegram/Main",
-      swiftSettings: strict),
     // MARK: Demo agent
     .target(
       name: "DemoAgent", dependencies: ["CLinux", "RelayConcurrency", "RelayJSON", "RelayTransport", "RelayWire"],
@@ -619,9 +609,6 @@ let package = Package(
       dependencies: ["IRC", "MessengerKit", "PluginSDK", "RelayConcurrency", "RelayTransport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TelegramTests",
-      dependencies: ["MessengerKit", "PluginSDK", "RelayConcurrency", "Telegram"], swiftSettings: strict),
-    .testTarget(
       name: "MessengerKitTests",
       dependencies: [
         "MessengerHTTP", "MessengerKit", "PluginSDK", "PluginTestKit", "RelayConcurrency", "RelayJSON", "RelayWire",
@@ -647,7 +634,7 @@ let package = Package(
         "PluginRuntime", "ProcessSupervision", "RelayConcurrency", "RelayHome", "RelayJSON", "RelayModel", "RelayStore",
         "RelayTransport", "RelayWire", "TestSupport", "misbehaving-child", "splice", "pi-relay-attachments",
         "pi-relay-demo-agent", "pi-relay-discord", "pi-relay-formatter", "pi-relay-guardian", "pi-relay-irc",
-        "pi-relay-slack", "pi-relay-telegram", "pi-relayd",
+        "pi-relay-slack", "pi-relayd",
       ],
       swiftSettings: strict),
     .testTarget(

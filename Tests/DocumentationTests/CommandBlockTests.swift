@@ -52,7 +52,6 @@ private struct Block: Sendable {
     "pi-relayd setup discord": .cannotRun("it needs a bot's token; DiscordSetupTests run it against a fake Discord"),
     "pi-relayd setup slack": .cannotRun("it needs an app's tokens; SlackInteractionTests run it against a fake Slack"),
     "pi-relayd pair discord": .cannotRun("it waits for a person; PairingTests play the person"),
-    "pi-relayd setup telegram": .cannotRun("it needs a token; TelegramInteractionTests run it against a fake Telegram"),
     "mkdir -p ~/.pi/agent/relay/plugins": .runs,
     "pi-relayd plugins check ./mine --config settings.json": .runs,
   ]

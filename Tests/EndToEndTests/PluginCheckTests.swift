@@ -315,9 +315,7 @@ extension EndToEnd.Operation {
       #expect(command.output.contains("✓ typing.set is answered"))
     }
 
-    @Test(arguments: [
-      "pi-relay-formatter", "pi-relay-attachments", "pi-relay-discord", "pi-relay-slack", "pi-relay-telegram",
-    ])
+    @Test(arguments: ["pi-relay-formatter", "pi-relay-attachments", "pi-relay-discord", "pi-relay-slack"])
     func `a bundled plugin passes every check`(name: String) async throws {
       let command = try await check(path: Built.executable(name))
       #expect(command.exit == .exited(0), "\(command.output)")

@@ -228,7 +228,7 @@ extension EndToEnd.Sessions {
       async throws
     {
       // Messengers without a configuration take descriptors while they are asked.
-      let others = ["attachments", "discord", "irc", "slack", "telegram"].map { "\($0): {enabled: false}" }
+      let others = ["attachments", "discord", "irc", "slack"].map { "\($0): {enabled: false}" }
       let config = RelayFixture.defaultConfig + "\nplugins: {\(others.joined(separator: ", "))}\n"
       try await RelayFixture.run(config: config, descriptorLimit: 64) { relay in
         try await relay.messenger.say("hello", id: "1", in: "c0")

@@ -19,7 +19,7 @@ extension EndToEnd.Operation {
 
     private func pids(_ status: DaemonStatus) -> [Int32?] {
       // A plugin that is not set up is asked again by each program, and its process may run just now to answer.
-      [status.pid] + status.plugins.filter { !["discord", "irc", "slack", "telegram"].contains($0.name) }.map(\.pid)
+      [status.pid] + status.plugins.filter { !["discord", "irc", "slack"].contains($0.name) }.map(\.pid)
         + status.sessions.map(\.pid)
     }
 

@@ -33,7 +33,7 @@ package enum CommandRegistry {
     let name = body.prefix { !$0.isWhitespace }
     // A path is not a command.
     guard !name.isEmpty, !name.contains("/") else { return nil }
-    // "/status@bot" addresses one of several bots.
+    // Telegram's "/status@bot" addresses one of several bots.
     let plain = name.split(separator: "@").first.map(String.init) ?? String(name)
     return (plain, String(body.dropFirst(name.count)).trimmingWhitespace())
   }
