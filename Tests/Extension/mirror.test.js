@@ -207,6 +207,7 @@ test("a compaction is reported with its end, also when it is cancelled", async (
     aborted: false,
     willRetry: false,
   });
+  assert.deepEqual(await daemon.event("session_compact"), { type: "session_compact", reason: "threshold", summary: "s", firstKeptEntryId: "e1", tokensBefore: 9 });
   const escape = new AbortController();
   await pi.emit("session_before_compact", { signal: escape.signal });
   escape.abort();
@@ -286,7 +287,15 @@ test("a new name and thinking level are events of pi, and a model is read from t
   await pi.emit("thinking_level_select", { level: "high", previousLevel: "off" });
   await pi.setModel({ provider: "fake", id: "fake-2" });
   assert.equal((await daemon.command({ type: "get_state" })).data.model.id, "fake-2");
-  assert.deepEqual(daemon.events, [{ type: "session_info_changed", name: "payments" }, { type: "thinking_level_changed", level: "high" }]);
+  await pi.emit("session_tree", { newLeafId: "e1", oldLeafId: "e2", summaryEntry: { summary: "long" } });
+  await daemon.event("session_tree");
+  assert.deepEqual(daemon.events, [
+    { type: "session_info_changed", name: "payments" },
+    { type: "thinking_level_changed", level: "high" },
+    { type: "thinking_level_select", level: "high", previousLevel: "off" },
+    { type: "model_select", model: { provider: "fake", id: "fake-2" } },
+    { type: "session_tree", newLeafId: "e1", oldLeafId: "e2" },
+  ]);
 });
 
 test("a new session in the terminal ends the old one and names where it came from", async (t) => {

@@ -1,5 +1,6 @@
 import { droppableUpdates, updateLine } from "./event-line.js";
 import { textOf } from "./message-origins.js";
+import { shownModel } from "./session-facts.js";
 
 /** Accumulated output of a tool is sent at most this often, in milliseconds. */
 const toolUpdateInterval = 250;
@@ -90,7 +91,13 @@ export function mirrorEvents(pi, session, clock) {
     send({ type: "agent_settled" });
   });
 
-  pi.on("thinking_level_select", (event) => send({ type: "thinking_level_changed", level: event.level }));
+  // The names of pi's events for extensions: its RPC mode has none of these, or another.
+  pi.on("model_select", (event) => send({ type: "model_select", model: shownModel(event.model) }));
+  pi.on("thinking_level_select", (event) => {
+    send({ type: "thinking_level_changed", level: event.level });
+    send({ type: "thinking_level_select", level: event.level, previousLevel: event.previousLevel });
+  });
+  pi.on("session_tree", (event) => send({ type: "session_tree", newLeafId: event.newLeafId, oldLeafId: event.oldLeafId }));
 }
 
 /**
@@ -122,6 +129,7 @@ function mirrorCompaction(pi, session, clock, send) {
     const { summary, firstKeptEntryId, tokensBefore } = event.compactionEntry ?? {};
     const result = { summary, firstKeptEntryId, tokensBefore };
     end({ reason: event.reason, result, aborted: false, willRetry: event.willRetry ?? false });
+    send({ type: "session_compact", reason: event.reason, ...result });
   });
   pi.on("session_compact_failed", (event) => {
     end({ reason: event.reason, aborted: event.aborted ?? false, willRetry: event.willRetry ?? false, errorMessage: event.errorMessage });
