@@ -325,11 +325,24 @@ test("other extensions publish activity without a message, and never fail by it"
   const circle = {};
   circle.itself = circle;
   pi.events.emit("kendex_activity", { type: "job", source: "pi-bg-task", severity: "loud", importance: "noisy", summary: "x".repeat(9_000), refs: [{ path: "a.log" }], details: circle });
-  const event = await daemon.event("activity");
+  const event = await daemon.event("kendex_activity");
   assert.deepEqual([event.kind, event.severity, event.importance, event.summary.length], ["job", "info", "noisy", 4_096]);
   assert.deepEqual(event.refs, [{ path: "a.log" }]);
   assert.equal(event.details, undefined);
   pi.events.emit("relay_activity", { summary: "b", refs: ["x".repeat(20_000)], details: { exit: 1 } });
-  const second = await daemon.event("activity");
+  const second = await daemon.event("kendex_activity");
   assert.deepEqual([second.summary, second.refs, second.details], ["b", undefined, { exit: 1 }]);
+});
+
+test("an extension publishes activity at the place of an earlier bridge, which goes with the session", async (t) => {
+  const { connect, pi, daemon } = scene(t);
+  await connect();
+  const place = () => globalThis[Symbol.for("kendex.pi.activity")];
+  assert.equal(place(), globalThis[Symbol.for("vstack.pi.activity")]);
+  for (let count = 0; count < 101; count += 1) place().publish({ type: "job", summary: `step ${count}` });
+  place().publish({ get summary() { throw new Error("no"); } });
+  assert.deepEqual([(await daemon.event("kendex_activity")).kind, place().recent().length], ["job", 100]);
+  assert.deepEqual(place().recent(1).map((one) => [one.type, one.summary]), [["job", "step 100"]]);
+  await pi.emit("session_shutdown", { reason: "quit" });
+  assert.equal(place(), undefined);
 });
