@@ -81,6 +81,7 @@ async function work(text) {
     await pi.answerWith(`You wrote: ${text}`);
   }
   await pi.endRun();
+  pi.happened();
 }
 
 /** @returns {Promise<never>} */
