@@ -101,7 +101,7 @@ struct CommandRun: CommandContext {
   func unbind() async { await bindings.unbind(key) }
 
   func endPairing(with session: Session) async -> Bool {
-    await dispatcher.pairing.leave(session.id, in: key, asked: message)
+    await dispatcher.pairing.revocation.leave(session.id, in: key, asked: message)
   }
 
   func rename(_ session: Session, to name: String) async -> String {

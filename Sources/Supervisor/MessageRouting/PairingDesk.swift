@@ -13,38 +13,10 @@ internal import RelayText
 package import RelayWire
 internal import SessionCatalog
 
-/// Admits people to private conversations by codes that a terminal of this machine shows, and ends what it has given. Nothing is
-/// consumed and nobody is admitted before the session is known to be there and the person at the terminal has agreed.
+/// Admits people to private conversations by codes that a terminal of this machine shows. Nothing is consumed and nobody is admitted
+/// before the session is known to be there and the person at the terminal has agreed.
 package final class PairingDesk: Sendable {
-  /// A person who has sent the right code.
-  private struct Claimant {
-    let message: MessageReceived
-    let link: PluginConnection
-    let isNative: Bool
-    /// Of this claim, for its time limit.
-    let number: Int
-
-    var key: ConversationKey { link.key(message.conversation) }
-    var name: String { TextSanitizer.name(message.sender.name) }
-  }
-
-  /// A pairing as its terminal follows it.
-  private struct Followed {
-    let request: PairingCodes.Request
-    let steps = Mailbox<PairingStep>()
-    var claimant: Claimant?
-    /// A request waits for the next step.
-    var isAwaited = false
-  }
-
-  private struct State {
-    var codes = PairingCodes()
-    var followed: [String: Followed] = [:]
-    var claims = 0
-    /// The time at which a refused code was logged last.
-    var logged: Duration?
-  }
-
+  package let revocation: PairingRevocation
   private let settings: Config.Pairing
   private let people: PairedPeople
   private let sessions: SessionRegistry
@@ -52,7 +24,7 @@ package final class PairingDesk: Sendable {
   private let directory: ConversationDirectory
   private let timeSource: TimeSource
   private let logger: Logger
-  private let state = Locked(State())
+  private let state = Locked(OpenPairings())
 
   /// How long a person who has sent the code waits for the terminal.
   private static let confirmationLimit: Duration = .seconds(30)
@@ -72,7 +44,12 @@ package final class PairingDesk: Sendable {
     self.directory = directory
     self.timeSource = timeSource
     self.logger = logger
+    revocation = PairingRevocation(
+      people: people, sessions: sessions, bindings: bindings, directory: directory, logger: logger)
   }
+
+  package var active: [Pairing] { people.active }
+  package var trusted: [TrustedPerson] { people.trusted }
 
   // MARK: - The terminal
 
@@ -84,45 +61,18 @@ package final class PairingDesk: Sendable {
   package func begin(
     messenger: String, session: String?, label: String?
   ) async throws(WireError) -> PairingOffer {
-    let link = try link(to: messenger)
+    let link = try directory.link(to: messenger)
     if let session, let obstacle = await obstacle(to: session) { throw WireError(.unavailable, obstacle) }
     let label = label.map { TextSanitizer.line($0, limit: Self.maximumLabel) }.flatMap { $0.isEmpty ? nil : $0 }
     let request = PairingCodes.Request(id: UUID().uuidString, instance: link.name, session: session, label: label)
     let now = timeSource.now()
-    let opened = state.withLock { state -> (PairingCode, replaced: String?)? in
-      var generator = SystemRandomNumberGenerator()
-      var code = PairingCode(using: &generator)
-      while state.codes.isTaken(code) { code = PairingCode(using: &generator) }
-      let (replaced, isFull) = state.codes.open(request, code, until: now + settings.expiry, now: now)
-      guard !isFull else { return nil }
-      state.followed[request.id] = Followed(request: request)
-      return (code, replaced)
-    }
+    let opened = state.withLock { $0.open(request, until: now + settings.expiry, now: now) }
     guard let (code, replaced) = opened else {
       throw WireError(.busy, "too many codes are open; wait until one is used or its time is over")
     }
     if let replaced { finish(replaced, PairingStep(.ended, "Another code was made in place of this one.")) }
     directory.taskScope.add { [self] in await expire(request.id) }
-    return offer(request, code, link)
-  }
-
-  private func offer(
-    _ request: PairingCodes.Request, _ code: PairingCode, _ link: PluginConnection
-  ) -> PairingOffer {
-    let address = link.capabilities.pairingAddress(of: code.token)
-    var lines: [String] = []
-    if let address {
-      lines = ["Scan this with your phone, or open \(address), and press Start:"]
-      lines += QRPicture(of: address)?.lines ?? []
-      lines.append("Or write to the bot on \(link.name), in a direct message: /pair \(code.digits)")
-    } else {
-      lines = ["Write to the bot on \(link.name), in a direct message: /pair \(code.digits)"]
-    }
-    let seconds = Int(settings.expiry.components.seconds)
-    lines.append("The code works once, within \(settings.expiry.forPeople).")
-    return PairingOffer(
-      pairing: request.id, messenger: link.name, code: code.digits, link: address, lines: lines,
-      expiresInSeconds: seconds)
+    return PairingOffer(request, code, on: link, expiry: settings.expiry)
   }
 
   /// Waits for the next step of a pairing. When the caller is cancelled, the code is void.
@@ -163,7 +113,7 @@ package final class PairingDesk: Sendable {
   ///
   /// - Returns: the outcome, in words for the terminal.
   package func decide(_ decision: PairingDecision, on pairing: String) async throws(WireError) -> String {
-    let found = try state.withLock { state throws(WireError) -> (PairingCodes.Request, Claimant)? in
+    let found = try state.withLock { state throws(WireError) -> (PairingCodes.Request, PairingClaimant)? in
       guard let followed = state.followed[pairing] else { throw Self.unknown(pairing) }
       guard let claimant = followed.claimant else { return nil }
       state.followed[pairing]?.claimant = nil
@@ -226,15 +176,14 @@ package final class PairingDesk: Sendable {
     var void: [String] = []
     let now = timeSource.now()
     let (outcome, number) = state.withLock { state in
-      state.claims += 1
       let person = "\(link.name):\(message.sender.id)"
-      return (state.codes.present(code, in: link.name, by: person, now: now, tried: &void), state.claims)
+      return (state.codes.present(code, in: link.name, by: person, now: now, tried: &void), state.claimNumber())
     }
     for pairing in void {
       logger.warning("a code of a pairing is void, because too many wrong codes were sent")
       finish(pairing, PairingStep(.ended, "Too many wrong codes were sent, so this one is void. Make another."))
     }
-    let claimant = Claimant(message: message, link: link, isNative: isNative, number: number)
+    let claimant = PairingClaimant(message: message, link: link, isNative: isNative, number: number)
     switch outcome {
     case .active(let request): await confirm(request, claimant)
     case .missing: await refuse(claimant, "There is no such code. Check the digits, or ask for another code.")
@@ -247,20 +196,14 @@ package final class PairingDesk: Sendable {
     }
   }
 
-  /// Refusals are logged at most once in a second: wrong codes are cheap to send.
-  private func refuse(_ claimant: Claimant, _ text: String) async {
-    let now = timeSource.now()
-    let isLogged = state.withLock { state in
-      if let last = state.logged, now - last < .seconds(1) { return false }
-      state.logged = now
-      return true
-    }
+  private func refuse(_ claimant: PairingClaimant, _ text: String) async {
+    let isLogged = state.withLock { $0.logsRefusal(now: timeSource.now()) }
     if isLogged { record("sent a code that does not count: \(text)", claimant) }
     await answer(text, claimant)
   }
 
   /// The configuration or an earlier decision may speak for the person; otherwise the terminal is asked.
-  private func confirm(_ request: PairingCodes.Request, _ claimant: Claimant) async {
+  private func confirm(_ request: PairingCodes.Request, _ claimant: PairingClaimant) async {
     let (sender, link) = (claimant.message.sender, claimant.link)
     if Authorisation.allows(sender, through: link) || people.trusts(sender.id, of: link.name) {
       // The person was told of the obstacle.
@@ -301,7 +244,7 @@ package final class PairingDesk: Sendable {
   ///
   /// - Throws: the obstacle; the code then stays open.
   private func complete(
-    _ request: PairingCodes.Request, _ claimant: Claimant, trusting: Bool
+    _ request: PairingCodes.Request, _ claimant: PairingClaimant, trusting: Bool
   ) async throws(WireError) -> String {
     do throws(WireError) {
       if let session = request.session, let obstacle = await obstacle(to: session) {
@@ -345,118 +288,11 @@ package final class PairingDesk: Sendable {
       ?? "✅ You are admitted. Write something to begin a session; /help lists the commands."
   }
 
-  private func answer(_ text: String, _ claimant: Claimant) async {
-    await tell(text, in: claimant.key, answering: claimant.isNative ? claimant.message : nil)
-  }
-
-  /// - Parameter command: the command of the messenger's own that this answers.
-  private func tell(_ text: String, in key: ConversationKey, answering command: MessageReceived?) async {
-    let delivery = directory.deliveryOfRefusals(to: key)
-    _ = await delivery.send(delivery.compose(text, role: .notice, replyTo: command?.id))
-    if let command {
-      await delivery.tell(MessageEnd(received: MessageKey(conversation: key, id: command.id), .handled))
-    }
-  }
-
-  // MARK: - Ends
-
-  /// Sets the receiver of the sessions whose pairings have changed.
-  package func whenChanged(_ told: @escaping @Sendable (Set<String>) -> Void) { people.whenChanged(told) }
-
-  package var active: [Pairing] { people.active }
-
-  /// The person ends the pairing of a conversation with a session, and is told.
-  ///
-  /// - Returns: false where there is none.
-  func leave(_ session: String, in key: ConversationKey, asked message: MessageReceived) async -> Bool {
-    let isNative = MessageOrigin(id: message.id).isInteraction
-    let ended = await revoke(answering: isNative ? message : nil) { $0.conversation == key && $0.session == session }
-    return ended?.isEmpty != true
-  }
-
-  /// Revokes pairings, at once: what waits of these conversations in the sessions is dropped, and their questions are withdrawn.
-  ///
-  /// - Returns: those that were revoked; `nil` where that could not be stored, and they count again after a restart.
-  package func revoke(where isMeant: (Pairing) -> Bool) async -> [Pairing]? {
-    await revoke(answering: nil, where: isMeant)
-  }
-
-  private func revoke(answering command: MessageReceived?, where isMeant: (Pairing) -> Bool) async -> [Pairing]? {
-    let ended = people.active.filter(isMeant)
-    guard !ended.isEmpty else { return [] }
-    var isStored = true
-    do {
-      try await people.end(ended, as: .revoked)
-    } catch {
-      isStored = false
-      logger.error("the end of a pairing could not be stored: \(error)")
-    }
-    for pairing in ended {
-      let key = pairing.conversation
-      logger.with(key).notice("the pairing of \(pairing.name) (id \(TextSanitizer.line(pairing.person))) was revoked")
-      let rights = bindings.rights(of: key)
-      let name: String?
-      if let id = pairing.session {
-        let session = await sessions.session(id)
-        name = await session?.name
-        // A person whom the configuration admits keeps the right to the session, and leaves it.
-        await bindings.unbind(key, from: id)
-        _ = await session?.drop { $0 == key }
-      } else {
-        name = nil
-        await leaveForbidden(key, rights)
-      }
-      let text = name.map { "You are no longer paired with the session \($0)." } ?? "You are no longer admitted here."
-      await tell(text, in: key, answering: command)
-    }
-    return isStored ? ended : nil
-  }
-
-  /// Takes the conversation away from a session that it may not address any more.
-  private func leaveForbidden(_ key: ConversationKey, _ rights: ConversationRights) async {
-    guard rights != .configured, let id = await bindings.id(of: key) else { return }
-    if let listing = await sessions.listing(id), AddressableSessions.permits(listing, to: key, with: rights) { return }
-    await bindings.unbind(key, from: id)
-    _ = await sessions.session(id)?.drop { $0 == key }
-  }
-
-  package var trusted: [TrustedPerson] { people.trusted }
-
-  /// - Returns: the obstacle, in words.
-  package func untrust(_ person: String, on messenger: String) async -> String? {
-    let known = people.trusted.filter { $0.person == person && Self.names(messenger, $0.instance) }
-    guard !known.isEmpty else {
-      return "\(TextSanitizer.line(person)) is not trusted on \(TextSanitizer.line(messenger))"
-    }
-    do {
-      for one in known { _ = try await people.untrust(person, of: one.instance) }
-      logger.notice("\(TextSanitizer.line(person)) is no longer trusted on \(TextSanitizer.line(messenger))")
-      return nil
-    } catch {
-      return "it could not be stored: \(error)"
-    }
+  private func answer(_ text: String, _ claimant: PairingClaimant) async {
+    await directory.tell(text, in: claimant.key, answering: claimant.isNative ? claimant.message : nil)
   }
 
   // MARK: - Looking
-
-  /// Reports whether `KIND` or `KIND:INSTANCE` names the instance.
-  package static func names(_ messenger: String, _ instance: String) -> Bool {
-    let wanted = messenger.replacing(":", with: "/")
-    return wanted == instance || instance.split(separator: "/").first.map(String.init) == wanted
-  }
-
-  private func link(to messenger: String) throws(WireError) -> PluginConnection {
-    let named = directory.links.filter { !$0.isLocal && Self.names(messenger, $0.name) }
-    // One of several is the default.
-    let links = named.count > 1 ? named.filter { $0.name.hasSuffix("/default") } : named
-    guard let link = links.first else {
-      let others = directory.links.filter { !$0.isLocal }.map { $0.name.replacing("/", with: ":") }.sorted()
-      let known = others.isEmpty ? "none is; see pi-relayd status" : "there are: \(others.joined(separator: ", "))"
-      throw WireError(
-        .invalidParams, "messenger: \(TextSanitizer.line(messenger)) is not connected, or names several; \(known)")
-    }
-    return link
-  }
 
   /// The reason why a session cannot be paired now.
   private func obstacle(to session: String) async -> String? {
@@ -467,7 +303,7 @@ package final class PairingDesk: Sendable {
     return "the session is \(status.words)"
   }
 
-  private func record(_ what: String, _ claimant: Claimant, session: String? = nil) {
+  private func record(_ what: String, _ claimant: PairingClaimant, session: String? = nil) {
     var logger = logger.with(claimant.key)
     if let session { logger = logger.with("session", session) }
     logger.notice("\(claimant.name) (id \(TextSanitizer.line(claimant.message.sender.id))) \(what)")

@@ -143,7 +143,7 @@ struct AgentExtensions: ExtensionHost, SessionAttachments {
 
   func disconnect(_ session: String) async throws(WireError) -> String {
     // First: a conversation whose pairing is over is shown nothing but that.
-    let revoked = await pairing.revoke { $0.session == session }
+    let revoked = await pairing.revocation.revoke { $0.session == session }
     let others = try await attachments.disconnect(session)
     guard let revoked else { throw PairingDesk.notStored }
     let count = others + Set(revoked.map(\.conversation)).count

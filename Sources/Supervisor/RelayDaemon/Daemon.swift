@@ -161,7 +161,7 @@ package final class Daemon: Sendable {
     settingsChanged.withLock {
       $0 = { control.tell(ExtensionSettings(approvals: await extensions.approvalSettings())) }
     }
-    router.pairing.whenChanged { control.tellPairings(of: $0) }
+    router.pairing.revocation.whenChanged { control.tellPairings(of: $0) }
     upgrade.withLock {
       $0 = Upgrade(
         lock: lock, guardian: guardian, plugins: plugins, sessions: sessions, router: router, control: control,

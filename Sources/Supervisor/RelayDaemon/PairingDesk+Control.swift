@@ -10,15 +10,15 @@ extension PairingDesk: PairingService {
   func revoke(
     session: String?, messenger: String?, user: String?
   ) async throws(WireError) -> [Pairing] {
-    let revoked = await revoke { pairing in
+    let revoked = await revocation.revoke { pairing in
       (session == nil || pairing.session == session) && (user == nil || pairing.person == user)
-        && messenger.map { PairingDesk.names($0, pairing.conversation.instance) } ?? true
+        && messenger.map { MessengerName($0).names(pairing.conversation.instance) } ?? true
     }
     guard let revoked else { throw Self.notStored }
     return revoked
   }
 
   func untrust(_ person: String, on messenger: String) async throws(WireError) {
-    if let obstacle: String = await untrust(person, on: messenger) { throw WireError(.invalidParams, obstacle) }
+    if let obstacle = await revocation.untrust(person, on: messenger) { throw WireError(.invalidParams, obstacle) }
   }
 }
