@@ -1,8 +1,8 @@
 import Glibc
+import RelayJSON
 import RelayModel
 import RelayStore
 import RelayTransport
-import RelayJSON
 import RelayWire
 
 /// The cost of acknowledging a message: through the daemon, and on the disk itself.

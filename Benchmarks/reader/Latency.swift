@@ -1,6 +1,6 @@
 import Glibc
-import RelayTransport
 import RelayJSON
+import RelayTransport
 import RelayWire
 
 /// The way of one delta through the relay: an agent that writes the time into each, and a messenger that reads it.
@@ -33,7 +33,8 @@ enum Latency {
     }
   }
 
-  /// A delta is the time in nanoseconds modulo ten seconds: as short as a real one.
+  /// A delta is a line with the time in nanoseconds modulo ten seconds: as short as a real one, and redaction holds back no
+  /// line that is whole.
   private static let digits = 10
   private static let turn = 10_000_000_000
 
@@ -44,8 +45,8 @@ enum Latency {
     let zeros = String(repeating: "0", count: digits)
     var line = Array(
       (#"{"type":"message_update","usage":{"input":0,"output":0},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":""#
-        + zeros + " \"}}\n").utf8)
-    let place = line.count - 5 - digits
+        + zeros + #"\n"}}"# + "\n").utf8)
+    let place = line.count - 6 - digits
     for _ in 0..<300 {
       // Written into a line that is ready, so that no more than the time lies between the clock and the pipe.
       var time = now()
@@ -54,7 +55,7 @@ enum Latency {
         time /= 10
       }
       _ = write(1, line, line.count)
-      text += String(decoding: line[place...place + digits], as: UTF8.self)
+      text += String(decoding: line[place...place + digits + 1], as: UTF8.self)
       usleep(gap)
     }
     say(
@@ -145,15 +146,18 @@ enum Latency {
     fclose(out)
   }
 
-  /// The time in the last delta of a growing text: the digits before its last space.
+  /// The time in the last delta of a growing text: its last digits.
   private static func lastDelta(_ line: UnsafeRawBufferPointer) -> Int? {
     var stamp: Int?
     var cursor = JSONCursor(line)
     _ = cursor.members { key, cursor in
       guard key.equals("params") else { return true }
       return cursor.members { key, cursor in
-        guard key.equals("text"), let (range, _) = cursor.string(), range.count > digits else { return true }
-        stamp = Int(String(decoding: line[range.upperBound - digits - 1..<range.upperBound - 1], as: UTF8.self))
+        guard key.equals("text"), let (range, _) = cursor.string(),
+          let last = line[range].lastIndex(where: { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+          last - range.lowerBound >= digits - 1
+        else { return true }
+        stamp = Int(String(decoding: line[last - digits + 1...last], as: UTF8.self))
         return true
       }
     }
