@@ -53,10 +53,10 @@ fuzz: setup ## fuzz framer, scanner, YAML reader and gateway, a minute each
 	@scripts/fuzz
 
 lint: ## check formatting
-	swift format lint --strict -r --parallel Sources Tests Package.swift
+	swift format lint --strict -r --parallel Sources Tests Benchmarks Fuzz Package.swift
 
 format: ## apply formatting
-	swift format -ipr Sources Tests Package.swift
+	swift format -ipr Sources Tests Benchmarks Fuzz Package.swift
 
 install: build ## install under PREFIX (root: /usr/local, others: ~/.local)
 	install -d $(PREFIX)/bin $(PREFIX)/libexec/pi-relay
