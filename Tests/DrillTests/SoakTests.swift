@@ -8,7 +8,6 @@ import Testing
     let report = try await drill.run { _ in }
     // Five seconds say nothing of memory; descriptors and contradictions are told all the same.
     #expect(report.problems.filter { !$0.hasPrefix("memory") && !$0.contains("descriptors") }.isEmpty)
-    // On a busy machine nothing may be answered before the last sample.
-    #expect(report.answered > 0)
+    #expect(report.answered >= 12, "each conversation is answered once the crashes are over")
   }
 }

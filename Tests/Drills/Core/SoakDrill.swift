@@ -25,7 +25,7 @@ package struct SoakDrill: Sendable {
   package struct Report: Sendable {
     package var samples: [Sample] = []
     package var problems: [String] = []
-    /// When every conversation had brought its last message to an end.
+    /// When every conversation had been answered after the last crash.
     package var answered = 0
   }
 
@@ -67,10 +67,10 @@ package struct SoakDrill: Sendable {
       config: Self.config, sessions: Self.sessions, capabilities: KillDrill.capabilities(.keys)
     ) { relay in
       let crashes = Locked(0)
-      let isOver = Locked(false)
+      let (isOver, isCrashing) = (Locked(false), Locked(true))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<conversations {
-          group.addTask { try await Self.talk(number, relay, isOver) }
+          group.addTask { try await Self.talk(number, relay, whileCrashing: isCrashing) }
         }
         group.addTask {
           while !isOver.withLock({ $0 }) {
@@ -84,6 +84,7 @@ package struct SoakDrill: Sendable {
             // The drill's rhythm: a crash a second.
             try await Task.sleep(for: .seconds(1))
           }
+          isCrashing.withLock { $0 = false }
         }
         let began = ContinuousClock.now
         while ContinuousClock.now - began < duration {
@@ -109,16 +110,21 @@ package struct SoakDrill: Sendable {
     }
   }
 
-  /// One conversation: a message now and then, each brought to its end.
-  private static func talk(_ number: Int, _ relay: RelayFixture, _ isOver: Locked<Bool>) async throws {
+  /// One conversation: a message now and then, each brought to its end. The conversation goes on after the last crash until
+  /// a message is answered.
+  private static func talk(_ number: Int, _ relay: RelayFixture, whileCrashing isCrashing: Locked<Bool>) async throws {
     let day = Day("c\(number)", lines: [])
     var index = 0
-    while !isOver.withLock({ $0 }) {
+    var isCalm = false
+    while true {
       let kind: Day.Kind = index % 5 == 4 ? .tool : .words
       let line = Day.Line(number: index, kind: kind, tag: "<c\(number).\(index)>", isFollowed: false)
       try await day.say(line, relay.messenger)
       try await day.finish([line], with: relay.messenger)
       index += 1
+      if isCalm, await relay.messenger.outcomes[line.tag] == .answered { return }
+      isCalm = !isCrashing.withLock { $0 }
+      guard !isCalm else { continue }
       // The load: people write now and then.
       try await Task.sleep(for: .milliseconds(Int.random(in: 500...5_000)))
     }
